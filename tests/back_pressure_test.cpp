@@ -102,7 +102,7 @@ TEST(BackPressure, a_server_that_does_not_read_stops_the_client) {
               Lt(bound_kb(30)));  // requests in flight are kept, to be sent again
 }
 
-TEST(BackPressure, both_directions_full_at_once_go_on_and_lose_nothing) {
+TEST(BackPressure, both_directions_full_at_once_continue_and_lose_nothing) {
   constexpr long count = 20'000;
   // Does not read before it has written everything.
   Client client(running(count_aloud(count) + "; exec \"$0\""));
@@ -118,7 +118,7 @@ TEST(BackPressure, both_directions_full_at_once_go_on_and_lose_nothing) {
 }
 
 // The natural way to get there: a client that asks and asks before it reads an answer.
-TEST(BackPressure, calls_whose_answers_piled_up_are_all_answered_when_the_client_reads) {
+TEST(BackPressure, piled_up_responses_are_all_delivered_when_the_client_reads) {
   constexpr long count = 3'000;
   Client client;
   client.initialize();
@@ -135,7 +135,7 @@ TEST(BackPressure, calls_whose_answers_piled_up_are_all_answered_when_the_client
 }
 
 // Some of these end with all that they wrote in buffers, some cannot end before the client reads.
-TEST(BackPressure, what_a_server_wrote_before_it_died_waits_for_the_client) {
+TEST(BackPressure, the_last_output_of_a_dead_server_waits_for_the_client) {
   for (const long count : {1'500, 2'000, 2'500, 3'000, 3'500, 10'000}) {
     SCOPED_TRACE(count);
     Client client(running(count_aloud(count) + "; exit 3"));
@@ -153,7 +153,7 @@ TEST(BackPressure, what_a_server_wrote_before_it_died_waits_for_the_client) {
 }
 
 // There is always something waiting to be written, but not always the same.
-TEST(BackPressure, a_client_that_is_always_a_little_behind_does_not_make_it_grow) {
+TEST(BackPressure, a_client_that_is_always_a_little_behind_does_not_make_memory_grow) {
   const Ends out = Ends::of_pipe();
   const TemporaryDirectory directory;
   Environment environment = private_folders(directory.path());
@@ -201,7 +201,7 @@ TEST(BackPressure, ten_thousand_requests_at_once_are_each_answered_once_and_in_o
   EXPECT_TRUE(client.child().wait_end(soon())) << "there was one answer more";
 }
 
-TEST(BackPressure, messages_that_come_byte_by_byte_are_put_together) {
+TEST(BackPressure, messages_that_arrive_byte_by_byte_are_joined) {
   ClientOptions options;
   options.command = {"sh", "-c", "\"$0\" | dd bs=1 status=none", fake_server_binary()};
   Client client(options);
@@ -209,7 +209,7 @@ TEST(BackPressure, messages_that_come_byte_by_byte_are_put_together) {
   for (long id = 1; id <= 3; ++id) EXPECT_EQ(client.child().read_line(soon()), ping_answer(id));
 }
 
-TEST(BackPressure, messages_that_come_in_one_write_are_taken_apart) {
+TEST(BackPressure, messages_that_arrive_in_one_write_are_split) {
   Client client(running("printf '%s\\n%s\\n\\n%s\\n' '" + ping_answer(0) +
                         R"(' '{"jsonrpc":"2.0","method":"a"}' '{"jsonrpc":"2.0","method":"b"}'; exec "$0")"));
   EXPECT_EQ(client.child().read_line(soon()), R"({"jsonrpc":"2.0","method":"a"})");

@@ -44,7 +44,7 @@ class BuildLock : public testing::Test {
   TemporaryDirectory project_;
 };
 
-TEST_F(BuildLock, what_one_window_has_built_the_other_uses) {
+TEST_F(BuildLock, a_build_made_in_one_window_is_used_in_the_other) {
   Gate held(gate());
   Client one(window());
   Client two(window());
@@ -55,7 +55,7 @@ TEST_F(BuildLock, what_one_window_has_built_the_other_uses) {
   EXPECT_THAT(builds(), ElementsAre("two"));
 }
 
-TEST_F(BuildLock, what_one_window_could_not_build_the_other_learns_too) {
+TEST_F(BuildLock, a_failed_build_in_one_window_is_reported_in_the_other) {
   Gate held(gate());
   Client one(window());
   Client two(window());
@@ -67,7 +67,7 @@ TEST_F(BuildLock, what_one_window_could_not_build_the_other_learns_too) {
   EXPECT_THAT(builds(), SizeIs(1));
 }
 
-TEST_F(BuildLock, a_build_that_began_before_the_last_save_is_nobody_elses) {
+TEST_F(BuildLock, a_build_that_began_before_the_last_save_is_not_shared) {
   Gate held(gate());
   Client one(window());
   Client two(window());
@@ -78,7 +78,7 @@ TEST_F(BuildLock, a_build_that_began_before_the_last_save_is_nobody_elses) {
   EXPECT_THAT(builds(), ElementsAre("two", "three"));
 }
 
-TEST_F(BuildLock, a_build_that_was_cancelled_is_nobody_elses) {
+TEST_F(BuildLock, a_cancelled_build_is_not_shared) {
   Gate held(gate());
   Client one(window());
   Client two(window());
@@ -93,7 +93,7 @@ TEST_F(BuildLock, a_build_that_was_cancelled_is_nobody_elses) {
   EXPECT_THAT(builds(), ElementsAre("one", "two"));
 }
 
-TEST_F(BuildLock, who_asks_for_a_build_gets_one_that_began_after_that) {
+TEST_F(BuildLock, a_requested_build_begins_after_the_request) {
   Gate held(gate());
   Client one(window());
   Client two(window());
@@ -110,7 +110,7 @@ TEST_F(BuildLock, who_asks_for_a_build_gets_one_that_began_after_that) {
   EXPECT_THAT(text_of(two.await(rebuild)), HasSubstr("generation 2"));
 }
 
-TEST_F(BuildLock, a_window_that_dies_leaves_the_lock_to_the_other) {
+TEST_F(BuildLock, the_other_window_gets_the_lock_of_one_that_dies) {
   Gate held(gate());
   Client one(window());
   one.initialize();

@@ -37,7 +37,7 @@ class Check : public testing::Test {
   TemporaryDirectory directory_;
 };
 
-TEST_F(Check, says_what_a_file_means) {
+TEST_F(Check, describes_what_a_file_means) {
   program("bin/dev");
   program("tools.sh");
   write("servers.json", R"({
@@ -65,7 +65,7 @@ TEST_F(Check, says_what_a_file_means) {
   EXPECT_THAT(result.out, Not(HasSubstr("\033"))) << "colours are for terminals";
 }
 
-TEST_F(Check, tells_each_problem_with_its_place) {
+TEST_F(Check, reports_each_problem_with_its_position) {
   write(
       "bad.json",
       "{\"mcpServers\": {\n  \"a\": {\"command\": \"sh\", \"wacth\": []},\n  \"b\": {\"command\": 5}\n}}\n");
@@ -98,7 +98,7 @@ TEST_F(Check, what_this_machine_lacks_is_a_warning) {
             HasSubstr("unbuilt, not built yet"), HasSubstr("3 warnings\n")));
 }
 
-TEST_F(Check, finds_the_file_that_would_be_run) {
+TEST_F(Check, finds_the_file_that_would_be_used) {
   const Outcome nothing = check({});
   EXPECT_EQ(nothing.exit_code, 1);
   EXPECT_THAT(nothing.err,
@@ -111,14 +111,14 @@ TEST_F(Check, finds_the_file_that_would_be_run) {
   EXPECT_THAT(check({}, xdg).out, HasSubstr("projects  stdio, active"));
 }
 
-TEST_F(Check, a_file_that_is_not_there_is_an_error) {
+TEST_F(Check, a_missing_file_is_an_error) {
   const Outcome result = check({"none.json"});
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_THAT(result.out,
               HasSubstr("none.json: error: the configuration cannot be read: No such file or directory"));
 }
 
-TEST_F(Check, a_file_and_a_cli_are_not_checked_together) {
+TEST_F(Check, a_file_and_a_cli_cannot_be_checked_together) {
   write("f.json", "{}");
   const Outcome both = check({"f.json", "--tools-from", "x"});
   EXPECT_EQ(both.exit_code, 2);
@@ -126,7 +126,7 @@ TEST_F(Check, a_file_and_a_cli_are_not_checked_together) {
 }
 
 // At a terminal, words that matter have colours, unless NO_COLOR says otherwise.
-TEST_F(Check, colours_are_for_terminals) {
+TEST_F(Check, uses_colours_only_on_terminals) {
   write("f.json", R"({"a": {"command": 1}})");
   const std::string line = mcpivot_binary() + " check f.json";
   auto at_terminal = [&](const Environment& added) {

@@ -29,7 +29,7 @@ bool wait_for_calls(Client& client, const std::string& words) {
   return wait_until([&] { return status_of(client, "runs").find(words) != std::string::npos; }, soon());
 }
 
-TEST(CliCalls, lines_on_stderr_become_progress) {
+TEST(CliCalls, lines_on_stderr_become_progress_notifications) {
   const FakeCli cli({cli_tool("steps", {"steps", "{gates}"}, {{"gates", {{"type", "array"}}}})});
   Client client = cli.client({"--result-args", ""});
   client.initialize();
@@ -75,7 +75,7 @@ TEST(CliCalls, a_cancelled_call_ends_with_all_its_processes_and_is_not_answered)
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(CliCalls, a_call_that_takes_too_long_is_ended_and_told) {
+TEST(CliCalls, a_call_that_takes_too_long_is_ended_and_reported) {
   const FakeCli cli({cli_tool("own", {"wait", "never", "began"}, {}, {{"timeout", 0.2}}),
                      cli_tool("usual", {"wait", "never", "began"}),
                      cli_tool("stubborn", {"stubborn", "{file}"}, file_parameter, {{"timeout", "200ms"}})});
@@ -94,7 +94,7 @@ TEST(CliCalls, a_call_that_takes_too_long_is_ended_and_told) {
   EXPECT_THAT(processes_in_group(pid_in(client.directory() / "pid")), IsEmpty());
 }
 
-TEST(CliCalls, what_a_call_leaves_behind_ends_with_it) {
+TEST(CliCalls, processes_that_a_call_leaves_behind_end_with_it) {
   const FakeCli cli({cli_tool("leave", {"leave-child", "{file}"}, file_parameter)});
   Client client = cli.client();
   client.initialize();
@@ -102,7 +102,7 @@ TEST(CliCalls, what_a_call_leaves_behind_ends_with_it) {
   EXPECT_TRUE(wait_gone({pid_in(client.directory() / "pid")}));
 }
 
-TEST(CliCalls, a_child_that_fled_does_not_hold_up_the_answer) {
+TEST(CliCalls, a_child_that_left_the_group_does_not_delay_the_response) {
   const FakeCli cli({cli_tool("lose", {"lose-child", "{file}"}, file_parameter)});
   Client client = cli.client();
   client.initialize();
@@ -112,7 +112,7 @@ TEST(CliCalls, a_child_that_fled_does_not_hold_up_the_answer) {
   kill(fled, SIGKILL);
 }
 
-TEST(CliCalls, none_outlives_mcpivot) {
+TEST(CliCalls, no_call_outlives_mcpivot) {
   const FakeCli cli({cli_tool("stubborn", {"stubborn", "{file}"}, file_parameter)});
   for (const bool killed : {false, true}) {
     Client client = cli.client();
@@ -138,7 +138,7 @@ int most_at_once(const fs::path& file) {
   return most;
 }
 
-TEST(CliCalls, two_hundred_at_once_neither_fail_nor_exceed_the_limit) {
+TEST(CliCalls, two_hundred_calls_at_once_all_succeed_within_the_limit) {
   const FakeCli cli({cli_tool("crowd", {"crowd", "there"})});
   Client client = cli.client({"--jobs", "5"});
   client.initialize();
@@ -155,7 +155,7 @@ TEST(CliCalls, two_hundred_at_once_neither_fail_nor_exceed_the_limit) {
   EXPECT_LT(open_fds(client.child().pid()), 40U);
 }
 
-TEST(CliCalls, those_that_wait_come_in_order_and_can_be_cancelled) {
+TEST(CliCalls, waiting_calls_run_in_order_and_can_be_cancelled) {
   const FakeCli cli(
       {cli_tool("wait", {"wait", "{file}", "{name}"}, {{"file", any_string}, {"name", any_string}})});
   Client client = cli.client({"--jobs", "1"});
@@ -180,7 +180,7 @@ TEST(CliCalls, those_that_wait_come_in_order_and_can_be_cancelled) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(CliCalls, a_client_that_does_not_read_stops_new_calls_and_gets_all_answers_later) {
+TEST(CliCalls, a_client_that_does_not_read_blocks_new_calls_and_gets_all_responses_later) {
   const FakeCli cli({cli_tool("flood", {"flood", "500000"})});
   Client client = cli.client();
   client.initialize();

@@ -20,7 +20,7 @@ Outcome check(const std::string& cli) {
   return run_mcpivot({"check", "--tools-from", cli}, home.path());
 }
 
-TEST(CliCheck, says_what_would_be_served) {
+TEST(CliCheck, lists_what_would_be_served) {
   const FakeCli cli({cli_tool("search", {"args", "--", "{text}", "{limit}"},
                               {{"text", any_string}, {"limit", {{"type", "integer"}}}},
                               {{"parameters",
@@ -33,7 +33,7 @@ TEST(CliCheck, says_what_would_be_served) {
                     HasSubstr("limit: integer, optional\n"), Not(HasSubstr("to fix"))));
 }
 
-TEST(CliCheck, tells_every_problem_with_its_place_and_fails) {
+TEST(CliCheck, reports_every_problem_with_its_position_and_fails) {
   const FakeCli cli({cli_tool("good", {"args"}),
                      cli_tool("first", {"args", "{nowhere}"}, {}, {{"timeout", "soon"}}),
                      {{"name", "second"}, {"colour", "red"}, {"cli_command", "args"}}});
@@ -45,7 +45,7 @@ TEST(CliCheck, tells_every_problem_with_its_place_and_fails) {
                              HasSubstr("colour: unknown key, ignored")));
 }
 
-TEST(CliCheck, tells_why_there_is_nothing_to_serve) {
+TEST(CliCheck, explains_why_there_is_nothing_to_serve) {
   const FakeCli cli;
   cli.describe("no JSON");
   EXPECT_EQ(check(cli.command()).exit_code, 1);
@@ -59,7 +59,7 @@ TEST(CliCheck, tells_why_there_is_nothing_to_serve) {
 
 const fs::path examples = fs::path(PROJECT_DIRECTORY) / "examples/cli-tools";
 
-TEST(CliExamples, are_the_same_in_the_docs_and_as_files) {
+TEST(CliExamples, are_the_same_in_the_docs_and_in_files) {
   const std::string docs = content_of(fs::path(PROJECT_DIRECTORY) / "docs/cli-tools.md");
   for (const char* name : {"tasks.py", "text.mjs", "files.sh"}) {
     const std::string file = content_of(examples / name);

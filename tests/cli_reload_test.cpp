@@ -38,7 +38,7 @@ std::size_t count_in_log(const FakeCli& cli, const std::string& text) {
   return count;
 }
 
-TEST(CliReload, a_changed_schema_is_swapped_in_and_told_without_any_call_before) {
+TEST(CliReload, a_changed_schema_is_used_and_announced_even_before_the_first_call) {
   FakeCli cli({one});
   Client client = watching(cli);
   client.initialize();
@@ -55,7 +55,7 @@ TEST(CliReload, a_changed_schema_is_swapped_in_and_told_without_any_call_before)
     EXPECT_EQ(count_in_log(cli, line), 1U) << line;
 }
 
-TEST(CliReload, a_notice_does_not_go_on_for_ever_where_every_answer_is_structured) {
+TEST(CliReload, a_notice_is_not_repeated_endlessly_if_every_result_is_structured) {
   FakeCli cli({one});
   Client client = watching(cli);
   client.initialize();
@@ -65,7 +65,7 @@ TEST(CliReload, a_notice_does_not_go_on_for_ever_where_every_answer_is_structure
   EXPECT_EQ(blocks(client.call("one")), 1U);
 }
 
-TEST(CliReload, a_schema_that_says_the_same_is_no_news) {
+TEST(CliReload, an_unchanged_schema_is_not_announced) {
   const FakeCli cli({one});
   Client client = watching(cli);
   client.initialize();
@@ -77,7 +77,7 @@ TEST(CliReload, a_schema_that_says_the_same_is_no_news) {
   EXPECT_EQ(blocks(client.call("one")), 1U);
 }
 
-TEST(CliReload, a_changed_template_counts_though_the_list_says_the_same) {
+TEST(CliReload, a_changed_template_applies_even_if_the_list_is_the_same) {
   FakeCli cli({one});
   Client client = watching(cli);
   client.initialize();
@@ -86,7 +86,7 @@ TEST(CliReload, a_changed_template_counts_though_the_list_says_the_same) {
   EXPECT_THAT(arguments_in(client.call("one")), ElementsAre("other", "--json"));
 }
 
-TEST(CliReload, a_schema_that_fails_leaves_the_last_good_one_and_the_next_answer_says_why) {
+TEST(CliReload, a_failing_schema_keeps_the_last_good_one_and_the_next_result_says_why) {
   struct Case {
     std::string schema;
     std::string told;
@@ -118,7 +118,7 @@ TEST(CliReload, a_schema_that_fails_leaves_the_last_good_one_and_the_next_answer
   }
 }
 
-TEST(CliReload, a_schema_that_fails_at_first_does_not_turn_the_client_away) {
+TEST(CliReload, a_client_can_connect_even_if_the_first_schema_fails) {
   FakeCli cli;
   cli.describe("!stderr cannot import yaml\n!exit 1");
   Client client = watching(cli);
@@ -130,7 +130,7 @@ TEST(CliReload, a_schema_that_fails_at_first_does_not_turn_the_client_away) {
   EXPECT_THAT(tools_of(client), Contains("one"));
 }
 
-TEST(CliReload, a_tool_with_a_mistake_is_left_out_and_the_rest_served) {
+TEST(CliReload, only_a_tool_with_an_error_is_left_out) {
   const FakeCli cli({one, {{"name", "bad"}, {"cli_command", {"{nowhere}"}}}});
   Client client = cli.client();
   client.initialize();
@@ -152,7 +152,7 @@ TEST(CliReload, a_change_while_the_schema_is_being_read_is_not_lost) {
   EXPECT_TRUE(wait_until([&] { return tools_of(client).front() == "two"; }, soon()));
 }
 
-TEST(CliReload, a_call_in_flight_finishes_whatever_is_reloaded_meanwhile) {
+TEST(CliReload, a_call_in_flight_finishes_despite_a_reload) {
   const json::object wait = cli_tool("wait", {"wait", "gate"});
   FakeCli cli({one, wait});
   Client client = watching(cli, {"--jobs", "1"});
@@ -192,7 +192,7 @@ void write_script(const fs::path& folder, const std::string& name) {
   fs::rename(fresh, folder / "cli");
 }
 
-TEST(CliWatch, a_script_and_its_folder) {
+TEST(CliWatch, watches_a_script_and_its_folder) {
   const TemporaryDirectory folder;
   std::ofstream(folder.path() / "name.sh") << "name=a\n";
   write_script(folder.path(), "x");
@@ -207,7 +207,7 @@ TEST(CliWatch, a_script_and_its_folder) {
   EXPECT_EQ(own(client, "b-y"), "b y");
 }
 
-TEST(CliWatch, a_program_that_is_deleted_and_comes_back) {
+TEST(CliWatch, notices_a_program_that_is_deleted_and_comes_back) {
   FakeCli cli({one});
   const fs::path program = cli.folder() / "cli";
   fs::copy_file(fake_cli_binary(), program);
@@ -226,7 +226,7 @@ TEST(CliWatch, a_program_that_is_deleted_and_comes_back) {
   EXPECT_THAT(arguments_in(client.call("two")), ElementsAre("2", "--json"));
 }
 
-TEST(CliWatch, a_program_that_is_replaced_while_it_runs) {
+TEST(CliWatch, notices_a_program_that_is_replaced_while_it_runs) {
   FakeCli cli({one, cli_tool("wait", {"wait", "gate"})});
   const fs::path program = cli.folder() / "cli";
   fs::copy_file(fake_cli_binary(), program);

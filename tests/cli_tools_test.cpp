@@ -24,7 +24,7 @@ const json::object text_parameter{{"text", any_string}};
 
 // ---- What is listed.
 
-TEST(CliTools, are_listed_in_mcps_own_spelling) {
+TEST(CliTools, are_listed_in_the_format_of_mcp) {
   const json::object output{{"type", "object"}};
   const FakeCli cli({cli_tool("one", {"args", "{text}"}, text_parameter,
                               {{"title", "The first"},
@@ -50,7 +50,7 @@ TEST(CliTools, are_listed_in_mcps_own_spelling) {
   EXPECT_EQ(tools[1].at("inputSchema").at("properties").at("x").at("type"), "number");
 }
 
-TEST(CliTools, a_pretty_printed_schema_with_numbers_of_any_spelling_stays_what_it_is) {
+TEST(CliTools, a_pretty_printed_schema_with_any_spelling_of_numbers_keeps_its_meaning) {
   const FakeCli cli;
   cli.describe(
       "\n{\n  \"tools\" : [ {\n \"name\" : \"one\", \"cli_command\" : [ \"args\" ],\n \"parameters\" : "
@@ -62,14 +62,14 @@ TEST(CliTools, a_pretty_printed_schema_with_numbers_of_any_spelling_stays_what_i
               HasSubstr(R"("n":{"maximum":1e3,"default":0.10})"));
 }
 
-TEST(CliTools, without_a_handshake_are_served_too) {
+TEST(CliTools, are_also_served_without_a_handshake) {
   const FakeCli cli({cli_tool("one", {"args"})});
   Client client = cli.client();
   EXPECT_THAT(names_in(client.request("tools/list"), "tools"), ElementsAre("one"));
   EXPECT_THAT(arguments_in(client.call("one")), ElementsAre("--json"));
 }
 
-TEST(CliTools, what_is_no_tool_is_an_error) {
+TEST(CliTools, an_unknown_tool_is_an_error) {
   const FakeCli cli({cli_tool("one", {"args"})});
   Client client = cli.client();
   client.initialize();
@@ -79,7 +79,7 @@ TEST(CliTools, what_is_no_tool_is_an_error) {
 
 // ---- What the program is called with.
 
-TEST(CliTools, arguments_reach_the_program_as_they_were_spelled) {
+TEST(CliTools, arguments_reach_the_program_unchanged) {
   const FakeCli cli({cli_tool("one", {"args", "--n", "{n}", "--o", "{o}"},
                               {{"n", {{"type", "number"}}}, {"o", {{"type", "object"}}}})});
   Client client = cli.client();
@@ -95,7 +95,7 @@ TEST(CliTools, arguments_reach_the_program_as_they_were_spelled) {
   }
 }
 
-TEST(CliTools, no_value_means_anything_to_a_shell_or_becomes_an_option) {
+TEST(CliTools, no_value_is_interpreted_by_a_shell_or_becomes_an_option) {
   const FakeCli cli({cli_tool("inside", {"args", "--text={text}"}, text_parameter),
                      cli_tool("flag", {"args", "--text", "{text}"}, text_parameter),
                      cli_tool("behind", {"args", "--", "{text}"}, text_parameter),
@@ -138,7 +138,7 @@ TEST(CliTools, no_value_means_anything_to_a_shell_or_becomes_an_option) {
   EXPECT_FALSE(fs::exists(client.directory() / "hacked"));
 }
 
-TEST(CliTools, a_value_that_no_argument_can_be_is_refused_and_can_go_by_stdin) {
+TEST(CliTools, a_value_that_cannot_be_an_argument_is_rejected_but_can_use_stdin) {
   const FakeCli cli({cli_tool("argument", {"args", "--text={text}"}, text_parameter),
                      cli_tool("input", {"stdin"}, text_parameter, {{"stdin", "<{text}>"}}),
                      cli_tool("all", {"stdin"}, text_parameter, {{"stdin", "json"}}),
@@ -167,7 +167,7 @@ TEST(CliTools, a_value_that_no_argument_can_be_is_refused_and_can_go_by_stdin) {
   EXPECT_THAT(own(client, "unread", {{"text", megabyte}}), StartsWith("did not read"));
 }
 
-TEST(CliTools, result_and_schema_arguments_can_be_changed) {
+TEST(CliTools, the_arguments_for_results_and_schema_can_be_configured) {
   const FakeCli cli({cli_tool("one", {"args", "x"})});
   for (const auto& [option, expected] :
        {std::pair<std::string, Strings>{"", {"x"}}, {"--format 'a b'", {"x", "--format", "a b"}}}) {
@@ -177,7 +177,7 @@ TEST(CliTools, result_and_schema_arguments_can_be_changed) {
   }
 }
 
-TEST(CliTools, each_tool_may_have_a_folder_and_variables_of_its_own) {
+TEST(CliTools, each_tool_may_have_its_own_folder_and_variables) {
   const FakeCli cli(
       {cli_tool("here", {"surroundings", "COLOUR"}),
        cli_tool("there", {"surroundings", "COLOUR"}, {}, {{"cwd", "sub"}, {"env", {{"COLOUR", "red"}}}})});
@@ -192,7 +192,7 @@ TEST(CliTools, each_tool_may_have_a_folder_and_variables_of_its_own) {
             (json::object{{"cwd", (cli.folder() / "sub").string()}, {"value", "red"}}));
 }
 
-TEST(CliTools, wrong_arguments_are_told_before_anything_runs) {
+TEST(CliTools, wrong_arguments_are_reported_before_anything_runs) {
   const FakeCli cli({cli_tool("one", {"crowd", "ran", "{text}", "{limit}"},
                               {{"text", any_string}, {"limit", {{"type", "integer"}, {"maximum", 10}}}})});
   Client client = cli.client();
@@ -239,7 +239,7 @@ TEST(CliResult, anything_else_is_text) {
               HasSubstr("printed nothing"));
 }
 
-TEST(CliResult, mcp_content_is_used_as_it_is) {
+TEST(CliResult, mcp_content_is_used_unchanged) {
   const json::object result = printed(
       R"({"content": [{"type":"text","text":"one"},{"type":"text","text":"two"}], "structuredContent": {"x":1}, "isError": true})");
   EXPECT_EQ(result.at("content").as_array().size(), 2U);
@@ -251,7 +251,7 @@ TEST(CliResult, mcp_content_is_used_as_it_is) {
   EXPECT_TRUE(printed(R"({"content": [1, 2]})").contains("structuredContent"));
 }
 
-TEST(CliResult, a_file_is_returned_by_its_path) {
+TEST(CliResult, a_path_in_the_output_returns_the_file) {
   const TemporaryDirectory folder;
   std::ofstream(folder.path() / "dot.png") << "\x89PNG";
   std::ofstream(folder.path() / "a b.txt") << "ünï";
@@ -288,7 +288,7 @@ TEST(CliResult, a_tool_with_an_output_schema_must_print_an_object) {
               AllOf(HasSubstr("outputSchema"), HasSubstr("just text")));
 }
 
-TEST(CliResult, what_does_not_fit_the_output_schema_is_an_error_with_the_output_as_text) {
+TEST(CliResult, output_that_violates_the_schema_is_an_error_with_the_output_as_text) {
   const json::object schema{
       {"outputSchema",
        {{"type", "object"}, {"properties", {{"n", {{"type", "integer"}}}}}, {"required", {"n"}}}}};
@@ -305,7 +305,7 @@ TEST(CliResult, what_does_not_fit_the_output_schema_is_an_error_with_the_output_
   }
 }
 
-TEST(CliResult, a_failure_tells_how_it_ended_and_what_it_said) {
+TEST(CliResult, a_failure_reports_how_the_program_ended_and_what_it_printed) {
   const FakeCli cli({cli_tool("fail", {"fail", "{code}"}, {{"code", {{"type", "integer"}}}}),
                      cli_tool("die", {"die", "{signal}"}, {{"signal", {{"type", "integer"}}}}),
                      cli_tool("garbage", {"garbage"})});
@@ -330,7 +330,7 @@ TEST(CliResult, a_failure_tells_how_it_ended_and_what_it_said) {
   EXPECT_THAT(status_of(client, "schema fetched"), HasSubstr(" ago"));
 }
 
-TEST(CliResult, output_over_the_limit_is_cut_in_the_middle_and_kept_in_a_file) {
+TEST(CliResult, output_over_the_limit_is_shortened_in_the_middle_and_kept_in_a_file) {
   const FakeCli cli({cli_tool("flood", {"flood", "{bytes}"}, {{"bytes", {{"type", "integer"}}}})});
   std::string path;
   {

@@ -52,7 +52,7 @@ TEST(CommandLine, help_names_every_option) {
   }
 }
 
-TEST(CommandLine, the_help_of_serve_names_the_drain) {
+TEST(CommandLine, the_help_of_serve_mentions_the_drain) {
   EXPECT_THAT(run({"serve", "--help"}).out, HasSubstr("--drain TIME"));
 }
 
@@ -79,7 +79,7 @@ TEST(CommandLine, version_is_one_line) {
   }
 }
 
-TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
+TEST(CommandLine, an_unknown_word_is_an_error_with_a_hint) {
   struct Case {
     std::vector<std::string> arguments;
     std::vector<std::string> hints;
@@ -140,7 +140,7 @@ TEST(CommandLine, what_it_does_not_understand_is_an_error_with_a_hint) {
   }
 }
 
-TEST(CommandLine, env_is_put_over_the_environment_of_the_server) {
+TEST(CommandLine, env_overrides_the_environment_of_the_server) {
   Client client({.options = {"--env", "ADDED=a=b c", "--env", "CHANGED=new", "--env", "EMPTY="},
                  .environment = {{"CHANGED", "old"}, {"KEPT", "kept"}}});
   client.initialize();
@@ -150,7 +150,7 @@ TEST(CommandLine, env_is_put_over_the_environment_of_the_server) {
   EXPECT_EQ(client.call_text("env", {{"name", "KEPT"}}), "kept");
 }
 
-TEST(CommandLine, values_of_env_do_not_reach_the_log) {
+TEST(CommandLine, values_of_env_are_not_logged) {
   Client client = started({"--env", "TOKEN=sesame-open", "--log", "log", "--log-level", "debug"});
   client.initialize();
   client.child().close_stdin();
@@ -174,7 +174,7 @@ TEST(CommandLine, a_relative_command_is_found_from_cwd) {
   EXPECT_EQ(client.call_text("echo", {{"text", "found"}}), "found");
 }
 
-TEST(CommandLine, name_is_what_errors_and_the_log_call_the_server) {
+TEST(CommandLine, name_is_used_in_errors_and_the_log) {
   Client named = started({"--name", "my \"dev\" server"});
   EXPECT_THAT(text_of(named.call("crash")), HasSubstr("my \"dev\" server"));
   EXPECT_TRUE(says(named.directory() / "state/mcpivot/my \"dev\" server.log", "SIGABRT"));
@@ -182,7 +182,7 @@ TEST(CommandLine, name_is_what_errors_and_the_log_call_the_server) {
   EXPECT_THAT(text_of(unnamed.call("crash")), HasSubstr("\"fake_server\""));
 }
 
-TEST(CommandLine, a_name_cannot_lead_the_log_out_of_its_folder) {
+TEST(CommandLine, a_name_cannot_move_the_log_out_of_its_folder) {
   for (const std::string name : {"../../escaped", "/escaped", "..", "."}) {
     SCOPED_TRACE(name);
     Client client = started({"--name", name});
@@ -202,7 +202,7 @@ TEST(CommandLine, what_follows_the_dashes_belongs_to_the_server) {
   EXPECT_EQ(client.call_text("args"), R"(["--name","inner","--instructions","--cwd"])");
 }
 
-TEST(CommandLine, the_log_tells_of_the_server_s_life) {
+TEST(CommandLine, the_log_records_the_servers_life) {
   Client client = started({"--log", "folder/own.log"});
   client.call("crash");
   const fs::path log = client.directory() / "folder/own.log";
@@ -212,7 +212,7 @@ TEST(CommandLine, the_log_tells_of_the_server_s_life) {
   EXPECT_FALSE(fs::exists(client.directory() / "state")) << "one log is enough";
 }
 
-TEST(CommandLine, the_log_goes_to_the_user_s_state_folder_and_is_nobody_else_s_to_read) {
+TEST(CommandLine, the_log_is_private_in_the_users_state_folder) {
   Client client = started({});
   client.initialize();
   const fs::path log = client.directory() / "state/mcpivot/fake_server.log";
@@ -246,7 +246,7 @@ TEST(CommandLine, the_log_rotates_and_stays_private) {
 
 // Through a link in a folder of the test's own: were the device taken for a file and rotated away or closed
 // to others, it would not be the machine's.
-TEST(CommandLine, a_device_as_the_log_stays_a_device) {
+TEST(CommandLine, a_device_used_as_the_log_stays_a_device) {
   const TemporaryDirectory directory;
   const fs::path device = directory.path() / "null";
   fs::create_symlink("/dev/null", device);
@@ -293,7 +293,7 @@ TEST(CommandLine, trace_logs_every_message_and_other_levels_none) {
   }
 }
 
-TEST(CommandLine, max_message_takes_units) {
+TEST(CommandLine, max_message_accepts_units) {
   struct Case {
     const char* text;
     const char* bytes;

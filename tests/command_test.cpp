@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-TEST(Command, a_bare_name_is_looked_up_in_path) {
+TEST(Command, a_bare_name_is_looked_up_in_PATH) {
   const fs::path server = fake_server_binary();
   const std::string path = server.parent_path().native() + ":" + std::getenv("PATH");
   Client by_name({.command = {server.filename()}, .environment = {{"PATH", path}}});
@@ -22,7 +22,7 @@ TEST(Command, a_bare_name_is_looked_up_in_path) {
   EXPECT_EQ(through_a_shell.call_text("echo", {{"text", "found"}}), "found");
 }
 
-TEST(Command, gets_its_arguments_environment_and_directory_as_they_are) {
+TEST(Command, gets_its_arguments_environment_and_directory_unchanged) {
   const TemporaryDirectory directory;
   Client client({.options = {"--cwd", directory.path(), "--env", "FAKE_A=b=c", "--env", "FAKE_EMPTY="},
                  .server = {"--instructions", "a \"b\" $HOME *", "--name", ""}});

@@ -84,7 +84,7 @@ std::string output_of(const Strings& arguments) {
   return run_mcpivot(arguments, directory.path()).out;
 }
 
-TEST(Completion, offers_commands_options_and_the_values_that_are_known) {
+TEST(Completion, offers_commands_options_and_known_values) {
   EXPECT_THAT(complete({"st"}), ElementsAre("words", "status", "stop"));
   EXPECT_THAT(complete({"--sw"}), ElementsAre("words", "--swap"));
   EXPECT_THAT(complete({"--swap", ""}), ElementsAre("words", "overlap", "stop-first"));
@@ -99,7 +99,7 @@ TEST(Completion, offers_commands_options_and_the_values_that_are_known) {
   EXPECT_THAT(complete({"--config", "x", ""}), Contains("status"));
 }
 
-TEST(Completion, says_where_files_folders_and_commands_fit) {
+TEST(Completion, knows_where_files_folders_and_commands_fit) {
   EXPECT_THAT(complete({"check", ""}), ElementsAre("files"));
   EXPECT_THAT(complete({"--config", ""}), ElementsAre("files"));
   EXPECT_THAT(complete({"--cwd", ""}), ElementsAre("folders"));
@@ -107,7 +107,7 @@ TEST(Completion, says_where_files_folders_and_commands_fit) {
   EXPECT_THAT(complete({"--name", "--", "--swa"}), ElementsAre("words", "--swap")) << "here it is a name";
 }
 
-TEST(Completion, does_not_offer_twice_what_can_be_given_once) {
+TEST(Completion, does_not_offer_an_option_again_that_can_be_given_once) {
   EXPECT_THAT(complete({"--swap", "overlap", "--s"}), Not(Contains("--swap")));
   EXPECT_THAT(complete({"--env", "A=b", "--e"}), Contains("--env"));
 }
@@ -145,7 +145,7 @@ TEST(Completion, the_man_page_has_every_option_and_command_of_the_help) {
   }
 }
 
-TEST(Completion, the_man_page_pleases_its_readers) {
+TEST(Completion, the_man_page_is_valid_for_man_and_its_linters) {
   const TemporaryDirectory directory;
   const fs::path page = directory.path() / "mcpivot.1";
   std::ofstream(page) << output_of({"man"});
@@ -168,7 +168,7 @@ TEST(Completion, the_man_page_pleases_its_readers) {
   EXPECT_GT(readers, 0) << "there is no man, groff or mandoc; ./dev test installs them";
 }
 
-TEST(Completion, knows_the_servers_and_tools_that_run) {
+TEST(Completion, offers_running_servers_and_their_tools) {
   Client client({.config = R"({"mcpServers": {"alpha": {"command": "${FAKE}", "active": true},
                                "beta": {"command": "${FAKE}"}}})"});
   client.initialize();

@@ -68,7 +68,7 @@ std::string requests(std::string_view method, int count) {
   return all;
 }
 
-TEST(ControlLimits, a_terminal_that_asks_and_never_reads_costs_little_and_loses_nothing) {
+TEST(ControlLimits, a_terminal_that_never_reads_uses_little_memory_and_loses_nothing) {
   json::object servers = two();
   servers["alpha"].as_object()["tools"] = {{"describe", {{"echo", std::string(100'000, 'w')}}}};
   ClientOptions options = with(servers);
@@ -86,7 +86,7 @@ TEST(ControlLimits, a_terminal_that_asks_and_never_reads_costs_little_and_loses_
   EXPECT_EQ(terminal.lines(2'000), 2'000U);
 }
 
-TEST(ControlLimits, large_calls_under_other_names_leave_no_memory_behind) {
+TEST(ControlLimits, large_calls_of_prefixed_tools_leak_no_memory) {
   ClientOptions options = with(two());
   options.environment = measurable;
   Client client(options);
@@ -99,7 +99,7 @@ TEST(ControlLimits, large_calls_under_other_names_leave_no_memory_behind) {
   EXPECT_LT(rss_kb(client.child().pid()), before + bound_kb(30));
 }
 
-TEST(ControlLimits, without_descriptors_a_terminal_waits_until_there_are_some) {
+TEST(ControlLimits, a_terminal_waits_while_no_descriptor_is_free) {
   Client client(with(two()));
   start(client);
   // UBSan takes a descriptor when it first looks at an object's type.
@@ -120,7 +120,7 @@ TEST(ControlLimits, without_descriptors_a_terminal_waits_until_there_are_some) {
 }
 
 // Its configuration is a FIFO, so that the test knows where it is.
-TEST(ControlLimits, a_reload_signal_in_the_first_moments_is_taken_when_it_can_be) {
+TEST(ControlLimits, a_reload_signal_during_startup_is_handled_afterwards) {
   const TemporaryDirectory folder;
   const std::string fifo = folder.path() / "config.json";
   Gate gate(fifo);

@@ -49,7 +49,7 @@ void wait_ready(Client& client) {
       soon()));
 }
 
-TEST(Control, status_shows_a_table_and_details_and_json) {
+TEST(Control, status_can_show_a_table_details_and_json) {
   Client client({.config = two});
   client.initialize();
   wait_ready(client);
@@ -66,7 +66,7 @@ TEST(Control, status_shows_a_table_and_details_and_json) {
   EXPECT_EQ(all.at(0).at("servers").at(0).at("state"), "ready");
 }
 
-TEST(Control, servers_are_steered_from_a_terminal) {
+TEST(Control, servers_can_be_controlled_from_a_terminal) {
   Client client({.config = two});
   client.initialize();
   wait_ready(client);
@@ -86,7 +86,7 @@ TEST(Control, servers_are_steered_from_a_terminal) {
   EXPECT_THAT(run(client, {"call", "alpha__fail", R"({"text":"no"})"}).exit_code, 1);
 }
 
-TEST(Control, the_model_is_told_what_a_terminal_did_and_a_terminal_takes_no_notice_from_it) {
+TEST(Control, the_model_is_told_what_a_terminal_did_and_keeps_its_notices) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
   client.call("echo");
@@ -97,7 +97,7 @@ TEST(Control, the_model_is_told_what_a_terminal_did_and_a_terminal_takes_no_noti
   EXPECT_EQ(client.call_text("echo", {{"text", "once"}}), "once");
 }
 
-TEST(Control, logs_are_shown_and_followed) {
+TEST(Control, logs_can_be_shown_and_followed) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
   for (int i = 0; i < 3; ++i) client.call("stderr", {{"text", "line " + std::to_string(i)}, {"lines", 1}});
@@ -113,7 +113,7 @@ TEST(Control, logs_are_shown_and_followed) {
   EXPECT_THAT(follower.read_line(soon()).value(), HasSubstr("later"));
 }
 
-TEST(Control, several_instances_are_told_apart) {
+TEST(Control, several_running_mcpivots_are_told_apart) {
   Client first({.options = {"--name", "one"}});
   first.initialize();
   Client second({.options = {"--name", "two"},
@@ -134,7 +134,7 @@ TEST(Control, several_instances_are_told_apart) {
   EXPECT_THAT(run(first, {"restart", "one"}).out, HasSubstr("generation 2")) << "only one has such a server";
 }
 
-TEST(Control, commands_mean_the_mcpivot_of_the_current_folder) {
+TEST(Control, commands_apply_to_the_mcpivot_of_the_current_folder) {
   Client first({.options = {"--name", "one"}});
   first.initialize();
   Client second({.options = {"--name", "two"},
@@ -154,7 +154,7 @@ TEST(Control, commands_mean_the_mcpivot_of_the_current_folder) {
   EXPECT_THAT(run(first, {"call", "cwd"}).out, HasSubstr(first.directory().string()));
 }
 
-TEST(Control, of_several_in_one_folder_the_newest_is_taken_and_named) {
+TEST(Control, with_several_in_one_folder_the_newest_is_used_and_named) {
   Client first({.options = {"--name", "one"}});
   first.initialize();
   const Environment here = private_folders(first.directory());
@@ -167,7 +167,7 @@ TEST(Control, of_several_in_one_folder_the_newest_is_taken_and_named) {
               AllOf(HasSubstr("2 mcpivots are running in this folder"), HasSubstr("--instance PID")));
 }
 
-TEST(Control, arguments_are_typed_by_the_tool_s_schema) {
+TEST(Control, arguments_get_the_types_of_the_tools_schema) {
   Client client;
   client.initialize();
   client.call("echo");
@@ -197,7 +197,7 @@ TEST(Control, images_and_audio_are_saved_to_files) {
   EXPECT_THAT(run(client, {"call", "media", "--json"}).out, HasSubstr("\"data\":\"aGVsbG8=\""));
 }
 
-TEST(Control, a_tool_is_shown_with_its_arguments_and_found_by_what_it_does) {
+TEST(Control, a_tool_can_be_shown_with_its_arguments_and_found_by_its_purpose) {
   Client client({.config = two});
   client.initialize();
   wait_ready(client);
@@ -220,7 +220,7 @@ TEST(Control, a_tool_is_shown_with_its_arguments_and_found_by_what_it_does) {
   EXPECT_THAT(nothing.out, HasSubstr("no tool matches \"zeppelin\" (searched"));
 }
 
-TEST(Control, a_tool_that_does_not_exist_is_told_with_the_one_that_was_meant) {
+TEST(Control, an_unknown_tool_is_an_error_that_suggests_the_right_one) {
   Client client({.config = two});
   client.initialize();
   wait_ready(client);
@@ -230,7 +230,7 @@ TEST(Control, a_tool_that_does_not_exist_is_told_with_the_one_that_was_meant) {
   EXPECT_THAT(run(client, {"call", "alpha__ehco"}).err, HasSubstr("Did you mean alpha__echo?"));
 }
 
-TEST(Control, status_counts_calls_and_errors_and_tells_their_median) {
+TEST(Control, status_shows_calls_errors_and_the_median_time) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
   for (int i = 0; i < 3; ++i) client.call("echo");
@@ -244,7 +244,7 @@ TEST(Control, status_counts_calls_and_errors_and_tells_their_median) {
               AllOf(HasSubstr("calls: 4\n"), HasSubstr("errors: 1\n"), HasSubstr("p50: ")));
 }
 
-TEST(Control, calls_that_were_never_answered_are_errors_and_what_a_server_is_not_sent_is_no_call) {
+TEST(Control, status_counts_unanswered_calls_as_errors_and_only_calls_that_were_sent) {
   Client client({.options = {"--call-timeout", "300ms"}});
   client.initialize();
   client.call("crash");
@@ -261,7 +261,7 @@ TEST(Control, calls_that_were_never_answered_are_errors_and_what_a_server_is_not
   EXPECT_EQ(server().at("errors"), 2);
 }
 
-TEST(Control, status_of_a_server_says_what_pivot_status_says) {
+TEST(Control, status_of_a_server_matches_pivot_status) {
   Client client;
   client.initialize();
   client.call("echo");
@@ -275,7 +275,7 @@ TEST(Control, status_of_a_server_says_what_pivot_status_says) {
   EXPECT_EQ(lines(run(client, {"status", "fake_server"}).out), model);
 }
 
-TEST(Control, a_daemon_that_cannot_be_reached_is_away_and_has_no_zeros) {
+TEST(Control, an_unreachable_daemon_is_shown_as_away_without_zeros) {
   Client client({.options = {"--url", "http://127.0.0.1:1/mcp", "--name", "gone"}});
   client.send("initialize", {{"protocolVersion", "2025-06-18"},
                              {"capabilities", json::object()},
@@ -286,7 +286,7 @@ TEST(Control, a_daemon_that_cannot_be_reached_is_away_and_has_no_zeros) {
               AllOf(HasSubstr("state: away\n"), Not(HasSubstr(": 0\n"))));
 }
 
-TEST(Control, the_socket_is_for_its_owner_and_goes_with_mcpivot) {
+TEST(Control, the_socket_is_private_and_removed_with_mcpivot) {
   const TemporaryDirectory elsewhere;
   {
     Client client;
@@ -302,7 +302,7 @@ TEST(Control, the_socket_is_for_its_owner_and_goes_with_mcpivot) {
   }
 }
 
-TEST(Control, a_dead_socket_is_cleaned_up) {
+TEST(Control, an_abandoned_socket_is_removed) {
   Client client;
   client.initialize();
   client.call("echo");
@@ -315,7 +315,7 @@ TEST(Control, a_dead_socket_is_cleaned_up) {
   EXPECT_THAT(sockets(client.directory()), IsEmpty());
 }
 
-TEST(Control, one_that_is_stopped_is_left_out_and_holds_nobody_up) {
+TEST(Control, a_suspended_mcpivot_is_skipped_and_delays_no_command) {
   Client client;
   client.initialize();
   client.call("echo");
@@ -327,7 +327,7 @@ TEST(Control, one_that_is_stopped_is_left_out_and_holds_nobody_up) {
   EXPECT_EQ(run(client, {"status"}).exit_code, 0);
 }
 
-TEST(Control, a_terminal_that_goes_in_the_middle_of_a_call_harms_nobody) {
+TEST(Control, a_terminal_that_disconnects_mid_call_is_harmless) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
   client.call("echo");
@@ -342,7 +342,7 @@ TEST(Control, a_terminal_that_goes_in_the_middle_of_a_call_harms_nobody) {
   EXPECT_EQ(own(client, "echo", {{"text", "well"}}), "well");
 }
 
-TEST(Control, nonsense_on_the_socket_is_refused) {
+TEST(Control, nonsense_on_the_socket_is_rejected) {
   Client client;
   client.initialize();
   client.call("echo");
@@ -367,7 +367,7 @@ TEST(Control, nonsense_on_the_socket_is_refused) {
   EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
 }
 
-TEST(Control, wrong_commands_say_what_is_wrong) {
+TEST(Control, wrong_commands_explain_what_is_wrong) {
   const TemporaryDirectory nobody;
   EXPECT_EQ(run_mcpivot({"status", "--nonsense"}, nobody.path()).exit_code, 2);
   EXPECT_EQ(run_mcpivot({"activate"}, nobody.path()).exit_code, 2);
@@ -393,7 +393,7 @@ TEST(Control, wrong_commands_say_what_is_wrong) {
 }
 
 // Such definitions are JSON, and pass; a tree of them cannot be made by every parser.
-TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
+TEST(Control, tools_with_odd_definitions_are_still_listed) {
   const std::string deep = std::string(60, '[') + std::string(60, ']');
   const std::string answers = R"(while read -r line; do
       id=$(printf %s "$line" | sed 's/.*"id":\([0-9]*\).*/\1/')
@@ -416,7 +416,7 @@ TEST(Control, tools_with_odd_definitions_are_listed_all_the_same) {
 }
 
 // A socket that some other program listens on.
-TEST(Control, an_answer_that_is_no_answer_is_told_as_such) {
+TEST(Control, a_malformed_answer_is_reported_as_such) {
   Client client;
   client.initialize();
   ASSERT_TRUE(

@@ -61,7 +61,7 @@ TEST(Stop, ends_every_process_that_runs_the_same_program) {
   EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
 }
 
-TEST(Stop, spares_others_where_the_command_is_an_interpreter) {
+TEST(Stop, spares_other_processes_if_the_command_is_an_interpreter) {
   const OwnProgram program;
   const Child other({program.path()});
   Client client({.command = {"sh", "-c", "exec " + program.path()}});
@@ -70,7 +70,7 @@ TEST(Stop, spares_others_where_the_command_is_an_interpreter) {
   EXPECT_TRUE(process_alive(other.pid()));
 }
 
-TEST(Stop, of_a_server_that_does_not_run_still_frees_its_program) {
+TEST(Stop, of_a_server_that_is_not_running_still_frees_its_program) {
   const OwnProgram program;
   Client client({.command = {program.path()}});
   client.initialize();
@@ -81,7 +81,7 @@ TEST(Stop, of_a_server_that_does_not_run_still_frees_its_program) {
   EXPECT_TRUE(other.wait_exit(soon()));
 }
 
-TEST(Stop, answers_everybody_who_waited_for_a_new_server) {
+TEST(Stop, answers_every_caller_that_waited_for_a_new_generation) {
   Client client({.options = {"--build", "true"},
                  .command = {"sh", "-c", "[ ! -e gate ] || cat gate; exec " + fake_server_binary()}});
   client.initialize();
@@ -96,7 +96,7 @@ TEST(Stop, answers_everybody_who_waited_for_a_new_server) {
 
 // ---- Status.
 
-TEST(Arguments, of_a_wrong_type_are_refused_and_nothing_is_done) {
+TEST(Arguments, of_a_wrong_type_are_rejected_and_nothing_is_done) {
   Client client({.own_program = true});
   client.initialize();
   const pid_t pid = server_pid(client);
@@ -119,7 +119,7 @@ TEST(Arguments, of_a_wrong_type_are_refused_and_nothing_is_done) {
   EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", false}})));
 }
 
-TEST(Names, a_control_tool_that_is_not_there_is_answered_at_once_with_what_there_is) {
+TEST(Names, a_call_of_an_unavailable_control_tool_lists_the_available_ones) {
   Client client;
   client.initialize();
   const auto words = [&](const char* tool) { return text_of(client.call(tool)); };
@@ -130,7 +130,7 @@ TEST(Names, a_control_tool_that_is_not_there_is_answered_at_once_with_what_there
   EXPECT_THAT(words("pivot_nonsense"), HasSubstr("mcpivot has no such tool"));
 }
 
-TEST(Compat, words_name_only_tools_that_are_there) {
+TEST(Compat, texts_mention_only_tools_that_exist) {
   Client client(
       {.options = {"--compat", "mcpflow"},
        .config = R"({"mcpServers": {"alpha": {"command": "${FAKE}", "active": true, "build": "true"},
@@ -152,7 +152,7 @@ TEST(Compat, words_name_only_tools_that_are_there) {
   EXPECT_THAT(text_of(client.call("pivot_status")), HasSubstr("mcpivot's own tools here: recompile."));
 }
 
-TEST(Status, tells_of_the_program_and_how_often_it_came_and_went) {
+TEST(Status, shows_the_program_and_how_often_it_started_and_ended) {
   const OwnProgram program;
   Client client({.options = {"--no-watch"}, .command = {program.path(), "--version", "7.8.9"}});
   client.initialize();
@@ -176,7 +176,7 @@ TEST(Status, tells_of_the_program_and_how_often_it_came_and_went) {
   EXPECT_THAT(status_of(client, "last kill"), HasSubstr("a new generation took its place, at 20"));
 }
 
-TEST(ControlTools, the_only_server_may_be_called_anything) {
+TEST(ControlTools, any_name_selects_the_only_server) {
   Client client;
   client.initialize();
   EXPECT_THAT(client.call_text("pivot_status", {{"server", "my-server"}}), HasSubstr("state: ready"));
@@ -184,7 +184,7 @@ TEST(ControlTools, the_only_server_may_be_called_anything) {
               AllOf(HasSubstr("restarted: generation 2"), HasSubstr("Anything it held in memory is gone.")));
 }
 
-TEST(Notice, tells_of_another_program_and_version) {
+TEST(Notice, reports_a_replaced_program_and_its_version) {
   const OwnProgram program;
   Client client({.options = {"--no-watch"},
                  .command = {program.path(), "--lives", "lives", "--life", "3+", "--version", "2.0.0"}});
@@ -198,7 +198,7 @@ TEST(Notice, tells_of_another_program_and_version) {
 
 // ---- Names.
 
-TEST(Names, a_tool_with_a_name_of_ours_is_reachable_under_another) {
+TEST(Names, a_servers_tool_named_like_a_control_tool_has_another_name) {
   Client client({.options = {"--name", "my dev"}, .server = {"--tool", "pivot_status", "--tool", "other"}});
   client.initialize();
   const Strings tools = tools_of(client);
@@ -213,7 +213,7 @@ TEST(Names, a_tool_with_a_name_of_ours_is_reachable_under_another) {
 
 // ---- Tasks.
 
-TEST(Drain, an_old_generation_stays_as_long_as_the_result_of_a_task_is_to_be_fetched) {
+TEST(Drain, an_old_generation_stays_until_the_result_of_its_task_is_fetched) {
   Client client({.options = {"--drain", "100ms"}, .server = {"--lives", "lives"}});
   client.initialize("2025-11-25");
   const json::object begun = client.request(
@@ -232,7 +232,7 @@ TEST(Drain, an_old_generation_stays_as_long_as_the_result_of_a_task_is_to_be_fet
 
 // ---- Predecessors.
 
-TEST(Compat, mcpflow_has_recompile_and_nothing_else) {
+TEST(Compat, mcpflow_has_only_recompile) {
   Client client({.options = {"--compat", "mcpflow", "--build", "echo built >> builds"},
                  .server = {"--lives", "lives", "--only", "echo,crash,state"}});
   client.initialize();

@@ -29,7 +29,7 @@ struct Death {
   const char* how;
 };
 
-TEST(Crash, a_call_in_flight_when_the_server_dies_is_answered_once_with_how) {
+TEST(Crash, a_call_in_flight_when_the_server_dies_gets_one_crash_report) {
   const std::vector<Death> deaths = {{{{"signal", "SIGSEGV"}, {"stderr", "panic: out of cheese"}}, "SIGSEGV"},
                                      {{{"signal", "SIGABRT"}, {"stderr", "panic: out of cheese"}}, "SIGABRT"},
                                      {{{"exit_code", 0}, {"stderr", "panic: out of cheese"}}, "code 0"},
@@ -71,7 +71,7 @@ TEST(Crash, a_server_killed_from_outside_is_reported_with_its_signal_and_its_las
       << "the crash has been told already";
 }
 
-TEST(Crash, of_two_hundred_calls_in_flight_each_is_answered_once) {
+TEST(Crash, two_hundred_calls_in_flight_are_each_answered_once) {
   Client client({.server = {"--journal", "journal"}});
   client.initialize();
   const fs::path journal = client.directory() / "journal";
@@ -86,7 +86,7 @@ TEST(Crash, of_two_hundred_calls_in_flight_each_is_answered_once) {
 }
 
 // Killed at no moment in particular: some calls were answered, some were read, some were not.
-TEST(Crash, of_two_hundred_calls_in_all_stages_each_is_answered_once_and_none_is_executed_twice) {
+TEST(Crash, two_hundred_calls_in_all_stages_are_each_answered_once_and_none_runs_twice) {
   for (int round = 0; round < 5; ++round) {
     Client client({.server = {"--journal", "journal"}});
     client.initialize();
@@ -119,7 +119,7 @@ TEST(Crash, of_two_hundred_calls_in_all_stages_each_is_answered_once_and_none_is
 
 // ---- What is sent again.
 
-TEST(Crash, a_call_of_a_tool_that_says_it_is_safe_is_sent_again) {
+TEST(Crash, a_call_of_a_tool_that_declares_itself_safe_is_retried) {
   for (const char* hint : {"echo=readOnlyHint", "echo=idempotentHint"}) {
     SCOPED_TRACE(hint);
     Client client({.server = {"--lives", "lives", "--tap", "tap", "--hint", hint, "--life", "1", "--hold",
@@ -135,7 +135,7 @@ TEST(Crash, a_call_of_a_tool_that_says_it_is_safe_is_sent_again) {
   }
 }
 
-TEST(Crash, a_call_that_kills_the_server_each_time_is_sent_again_once_only) {
+TEST(Crash, a_call_that_always_kills_the_server_is_retried_only_once) {
   Client client({.server = {"--journal", "journal", "--hint", "crash=readOnlyHint"}});
   client.initialize();
   const json::object answer = client.call("crash");
@@ -146,7 +146,7 @@ TEST(Crash, a_call_that_kills_the_server_each_time_is_sent_again_once_only) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Crash, calls_that_never_reached_the_server_are_sent_again) {
+TEST(Crash, calls_that_never_reached_the_server_are_retried) {
   Client client({.server = {"--journal", "journal"}});
   client.initialize();
   const pid_t server = server_pid(client);
@@ -168,7 +168,7 @@ TEST(Crash, calls_that_never_reached_the_server_are_sent_again) {
 }
 
 // Found by chaos: the pipe is closed while a call is in it, and then the server wakes up.
-TEST(Crash, a_call_that_may_still_be_read_when_its_server_is_replaced_is_not_sent_again) {
+TEST(Crash, a_call_that_a_replaced_server_may_still_read_is_not_retried) {
   Client client({.options = {"--drain", "1ms"}, .server = {"--journal", "journal", "--ignore-term"}});
   client.initialize();
   const pid_t server = server_pid(client);
@@ -193,7 +193,7 @@ TEST(Crash, a_call_that_may_still_be_read_when_its_server_is_replaced_is_not_sen
   EXPECT_LE(lines_of(client.directory() / "journal").size(), 1U);
 }
 
-TEST(Crash, a_request_that_only_reads_is_sent_again) {
+TEST(Crash, a_request_that_only_reads_is_retried) {
   struct Read {
     const char* method;
     json::object params;
@@ -217,7 +217,7 @@ TEST(Crash, a_request_that_only_reads_is_sent_again) {
   }
 }
 
-TEST(Crash, a_request_that_is_no_tool_call_and_may_have_had_an_effect_gets_an_error) {
+TEST(Crash, any_other_request_that_may_have_had_an_effect_gets_an_error) {
   for (const char* method : {"logging/setLevel", "resources/subscribe", "vendor/act"}) {
     SCOPED_TRACE(method);
     Client client({.server = {"--lives", "lives", "--tap", "tap", "--life", "1", "--hold", method}});
@@ -246,7 +246,7 @@ TEST(Crash, a_call_that_was_cancelled_before_the_server_died_is_not_answered) {
 
 // ---- What the model and the client learn.
 
-TEST(Crash, with_nothing_in_flight_it_is_told_in_the_next_tool_answer_and_only_there) {
+TEST(Crash, with_nothing_in_flight_is_reported_only_in_the_next_tool_result) {
   Client client;
   client.initialize();
   client.call("stderr", {{"text", "the last thing it said"}});
@@ -261,7 +261,7 @@ TEST(Crash, with_nothing_in_flight_it_is_told_in_the_next_tool_answer_and_only_t
 }
 
 // Questions of our own are not the client's.
-TEST(Crash, while_we_ourselves_ask_something_is_told_in_the_next_tool_answer) {
+TEST(Crash, during_mcpivots_own_request_is_reported_in_the_next_tool_result) {
   Client client({.server = {"--lives", "lives", "--tap", "tap", "--life", "1", "--delay", "tools/list=300"}});
   client.initialize();
   client.call("stderr", {{"text", "the last thing it said"}});
@@ -280,7 +280,7 @@ TEST(Crash, while_we_ourselves_ask_something_is_told_in_the_next_tool_answer) {
   EXPECT_THAT(text_of(answer), AllOf(HasSubstr("SIGKILL"), HasSubstr("the last thing it said")));
 }
 
-TEST(Crash, what_the_server_had_asked_the_client_is_cancelled_there) {
+TEST(Crash, questions_from_the_server_are_cancelled_at_the_client) {
   Client client;
   client.initialize();
   const auto call = client.send_call("ask", {{"method", "sampling/createMessage"}});
@@ -293,7 +293,7 @@ TEST(Crash, what_the_server_had_asked_the_client_is_cancelled_there) {
   EXPECT_THAT(own(client, "seen"), Not(HasSubstr("too late")));
 }
 
-TEST(Crash, a_flood_of_stderr_before_it_ends_in_a_report_of_its_beginning_and_end) {
+TEST(Crash, after_a_flood_of_stderr_the_report_shows_its_beginning_and_end) {
   Client client({.server = {"--stderr-flood", "20000"}});
   client.initialize();
   client.call("stderr", {{"text", "panic: the cause"}});
@@ -305,7 +305,7 @@ TEST(Crash, a_flood_of_stderr_before_it_ends_in_a_report_of_its_beginning_and_en
 }
 
 // A grandchild holds the pipes open, so that their end never comes.
-TEST(Crash, of_a_server_that_forked_is_reported_at_once_and_its_grandchild_ends) {
+TEST(Crash, of_a_server_that_forked_is_reported_at_once_and_its_grandchild_ended) {
   Client client({.server = {"--fork", "stubborn"}});
   client.initialize();
   const pid_t server = server_pid(client);
@@ -333,7 +333,7 @@ TEST(Crash, the_last_known_lists_are_served_while_the_server_is_down) {
 
 // ---- Servers that do not come up.
 
-TEST(Crash, requests_wait_while_a_server_dies_in_its_handshake_and_are_answered_when_it_lives) {
+TEST(Crash, requests_wait_while_a_server_dies_in_its_handshake_until_one_survives) {
   for (const char* when : {"start", "before-initialize", "after-initialize", "initialized", "tools-list"}) {
     SCOPED_TRACE(when);
     Client client({.server = {"--lives", "lives", "--how", "7", "--life", "2", "--die", when, "--life", "3",
@@ -349,7 +349,7 @@ TEST(Crash, requests_wait_while_a_server_dies_in_its_handshake_and_are_answered_
   }
 }
 
-TEST(Crash, a_server_that_dies_in_its_handshake_ten_times_and_then_lives_is_found_alive) {
+TEST(Crash, a_server_that_dies_in_its_handshake_ten_times_and_then_works_is_used) {
   std::vector<std::string> server = {"--lives", "lives", "--how", "7"};
   for (int life = 1; life <= 10; ++life)
     server.insert(server.end(), {"--life", std::to_string(life), "--die", "before-initialize"});
@@ -370,7 +370,7 @@ TEST(Crash, a_server_that_dies_in_its_handshake_ten_times_and_then_lives_is_foun
   EXPECT_THAT(tools_of(client), Contains("echo"));
 }
 
-TEST(Crash, a_client_of_a_server_that_never_shakes_hands_is_told_and_served_when_it_does) {
+TEST(Crash, a_client_is_told_about_a_hanging_handshake_and_served_when_it_completes) {
   Client client(
       {.options = {"--start-timeout", "500ms"},
        .server = {"--lives", "lives", "--stderr-flood", "3", "--life", "1", "--hold", "initialize"}});
@@ -391,7 +391,7 @@ TEST(Crash, a_client_of_a_server_that_never_shakes_hands_is_told_and_served_when
 }
 
 // The client's patience is ten seconds, the server's limit longer: the first generation itself comes late.
-TEST(Crash, a_server_that_is_ready_after_the_client_was_told_that_it_is_not_is_announced) {
+TEST(Crash, a_server_that_becomes_ready_after_the_client_was_told_otherwise_is_announced) {
   Client client({.server = {"--delay", "initialize=10500"}});
   const auto id = client.send("initialize", {{"protocolVersion", "2025-06-18"},
                                              {"capabilities", json::object{}},
@@ -405,7 +405,7 @@ TEST(Crash, a_server_that_is_ready_after_the_client_was_told_that_it_is_not_is_a
   EXPECT_THAT(text_of(client.call("echo", {{"text", "hello"}})), StartsWith("[mcpivot] "));
 }
 
-TEST(Crash, a_client_of_a_command_that_does_not_exist_is_told_and_served_when_it_does) {
+TEST(Crash, a_client_is_told_about_a_missing_command_and_served_once_it_exists) {
   const TemporaryDirectory place;
   const fs::path command = place.path() / "server";
   Client client({.command = {command}});
@@ -423,7 +423,7 @@ TEST(Crash, a_client_of_a_command_that_does_not_exist_is_told_and_served_when_it
   EXPECT_EQ(own(client, "echo", {{"text", "hello"}}), "hello");
 }
 
-TEST(Crash, a_request_that_waits_too_long_is_answered_with_the_state_of_things) {
+TEST(Crash, a_request_that_waits_too_long_is_answered_with_the_servers_state) {
   Client client({.options = {"--queue-timeout", "300ms"},
                  .server = {"--lives", "lives", "--life", "2+", "--hold", "initialize"}});
   client.initialize();
@@ -439,7 +439,7 @@ TEST(Crash, a_request_that_waits_too_long_is_answered_with_the_state_of_things) 
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Crash, no_more_than_a_thousand_requests_wait_and_the_others_are_told) {
+TEST(Crash, at_most_a_thousand_requests_wait_and_others_are_rejected) {
   Client client({.options = {"--queue-timeout", "1m"},
                  .server = {"--lives", "lives", "--life", "2", "--delay", "initialize=2000"}});
   client.initialize();
@@ -464,7 +464,7 @@ TEST(Crash, no_more_than_a_thousand_requests_wait_and_the_others_are_told) {
 
 // ---- Calls that are never answered.
 
-TEST(Crash, a_call_that_the_server_does_not_answer_in_time_is_cancelled_there_and_answered) {
+TEST(Crash, a_call_that_times_out_is_cancelled_at_the_server_and_answered) {
   Client client({.options = {"--call-timeout", "300ms"}});
   client.initialize();
   const json::object answer = client.call("sleep", {{"ms", for_ever}});
@@ -492,7 +492,7 @@ std::string fail_often(Client& client) {
   return client.directory() / "late";
 }
 
-TEST(Crash, of_a_server_that_answered_is_not_counted_with_the_failures_before_it) {
+TEST(Crash, of_a_server_that_has_answered_resets_the_count_of_failures) {
   Client client({.options = {"--no-watch"}, .command = {"./late"}});
   std::filesystem::copy_file(fake_server_binary(), fail_often(client));
   EXPECT_EQ(own(client, "echo", {{"text", "up"}}), "up");
@@ -500,7 +500,7 @@ TEST(Crash, of_a_server_that_answered_is_not_counted_with_the_failures_before_it
   EXPECT_EQ(own(client, "echo", {{"text", "up again"}}), "up again");
 }
 
-TEST(Crash, of_a_server_that_was_rebuilt_is_not_counted_with_the_failures_before_it) {
+TEST(Crash, of_a_rebuilt_server_does_not_count_earlier_failures) {
   Client client(
       {.options = {"--no-watch", "--build", "cp " + fake_server_binary() + " late"}, .command = {"./late"}});
   fail_often(client);

@@ -22,7 +22,7 @@ struct Death {
   const char* how;
 };
 
-TEST(ProcessCare, requests_in_flight_when_the_server_dies_are_answered_with_how) {
+TEST(ProcessCare, requests_in_flight_when_the_server_dies_are_answered_with_its_exit_status) {
   const std::vector<Death> deaths = {{{{"signal", "SIGSEGV"}}, "SIGSEGV"},
                                      {{{"signal", "SIGKILL"}}, "SIGKILL"},
                                      {{{"exit_code", 0}}, "code 0"},
@@ -43,14 +43,14 @@ TEST(ProcessCare, requests_in_flight_when_the_server_dies_are_answered_with_how)
   }
 }
 
-TEST(ProcessCare, the_last_words_of_a_server_are_in_the_error) {
+TEST(ProcessCare, the_last_stderr_lines_of_a_server_are_in_the_error) {
   Client client;
   client.initialize();
   EXPECT_THAT(text_of(client.call("crash", {{"stderr", "panic: out of cheese"}})),
               AllOf(HasSubstr("SIGABRT"), HasSubstr("panic: out of cheese")));
 }
 
-TEST(ProcessCare, last_words_that_are_not_utf8_do_not_break_the_answer) {
+TEST(ProcessCare, stderr_lines_that_are_not_utf8_do_not_break_the_response) {
   ClientOptions options;
   // The second is cut in the middle of a character where the ring cuts long lines.
   for (const char* script : {R"(read -r line; printf 'caf\351 \377\n' >&2; exit 3)",
@@ -62,7 +62,7 @@ TEST(ProcessCare, last_words_that_are_not_utf8_do_not_break_the_answer) {
   }
 }
 
-TEST(ProcessCare, requests_of_a_server_that_dies_are_taken_back) {
+TEST(ProcessCare, requests_from_a_server_that_dies_are_cancelled) {
   Client client;
   client.initialize();
   client.send_call("ask", {{"method", "sampling/createMessage"}});
@@ -74,7 +74,7 @@ TEST(ProcessCare, requests_of_a_server_that_dies_are_taken_back) {
   EXPECT_TRUE(client.request("ping").contains("result"));
 }
 
-TEST(ProcessCare, what_a_dead_server_left_in_its_group_is_killed) {
+TEST(ProcessCare, processes_left_in_a_dead_servers_group_are_killed) {
   Client client;
   client.initialize();
   const pid_t left = std::stoi(client.call_text("fork", {{"ignore_term", true}}));
@@ -84,7 +84,7 @@ TEST(ProcessCare, what_a_dead_server_left_in_its_group_is_killed) {
 }
 
 // A request that finds the server dead must not make us forget what it wrote before.
-TEST(ProcessCare, an_answer_that_was_written_before_the_server_died_arrives) {
+TEST(ProcessCare, a_response_written_before_the_server_died_arrives) {
   Client client({.server = {"--die", "1", "--how", "3"}});
   client.initialize();
   std::vector<pid_t> server = children_of(client.child().pid());
@@ -103,7 +103,7 @@ TEST(ProcessCare, an_answer_that_was_written_before_the_server_died_arrives) {
   EXPECT_THAT(text_of(client.await(late)), HasSubstr("code 3"));
 }
 
-TEST(ProcessCare, a_server_that_dies_in_the_middle_of_an_answer_answers_once) {
+TEST(ProcessCare, a_call_whose_server_dies_mid_response_is_answered_once) {
   ClientOptions options;
   options.command = {"sh", "-c", R"(read -r line; printf '{"jsonrpc":"2.0","id":1,"result":{"te'; exit 3)"};
   Client client(options);
@@ -132,7 +132,7 @@ TEST(ProcessCare, a_server_that_closes_stdin_is_ended_and_its_requests_are_answe
 }
 
 // Nothing is written to it any more that could fail.
-TEST(ProcessCare, a_server_that_closes_stdin_with_requests_unread_is_ended_and_they_are_answered) {
+TEST(ProcessCare, a_server_that_closes_stdin_with_unread_requests_is_ended_and_they_are_answered) {
   ClientOptions options;
   options.command = {"sh", "-c", "read -r line; exec <&-; exec sleep 600"};
   Client client(options);
@@ -141,7 +141,7 @@ TEST(ProcessCare, a_server_that_closes_stdin_with_requests_unread_is_ended_and_t
   EXPECT_TRUE(client.await(2).contains("error"));
 }
 
-TEST(ProcessCare, a_server_that_cannot_start_is_an_error_for_the_client_that_says_why) {
+TEST(ProcessCare, a_server_that_cannot_start_is_an_error_that_says_why) {
   const TemporaryDirectory directory;
   const fs::path plain = directory.path() / "plain.txt";
   const fs::path script = directory.path() / "script";
@@ -176,7 +176,7 @@ TEST(ProcessCare, a_server_that_cannot_start_is_an_error_for_the_client_that_say
   }
 }
 
-TEST(ProcessCare, a_server_that_dies_at_once_is_an_error_for_the_client) {
+TEST(ProcessCare, a_server_that_dies_at_once_is_an_error) {
   Client client({.server = {"--die", "start", "--how", "7"}});
   const json::object answer = client.request("initialize");
   EXPECT_THAT(std::string(answer.at("result").at("instructions").as_string()), HasSubstr("code 7"));

@@ -43,7 +43,7 @@ void expect_end(Client& client) {
 }
 
 // A program that is named relative to the folder: even from a deleted one, ".." is found.
-TEST(DeletedFolder, of_mcpivot_with_a_process_behind_it) {
+TEST(DeletedFolder, of_mcpivot_does_not_stop_a_process_server) {
   Client client(
       {.command = {"sh", "-c", R"(ln -s "$FAKE" server && mkdir gone && cd gone && exec "$0" -- ../server)",
                    mcpivot_binary()},
@@ -57,7 +57,7 @@ TEST(DeletedFolder, of_mcpivot_with_a_process_behind_it) {
   expect_end(client);
 }
 
-TEST(DeletedFolder, of_mcpivot_with_a_cli_behind_it) {
+TEST(DeletedFolder, of_mcpivot_does_not_stop_a_cli) {
   const FakeCli cli({cli_tool("one", {"args"}), cli_tool("two", {"args"}, {}, {{"cwd", "below"}})});
   const json::object entry = {{"cli", json::array{fake_cli_binary(), cli.schema().string()}}};
   Client client(in_a_folder(file_of({{"one", entry}})));
@@ -71,7 +71,7 @@ TEST(DeletedFolder, of_mcpivot_with_a_cli_behind_it) {
   expect_end(client);
 }
 
-TEST(DeletedFolder, of_mcpivot_with_a_daemon_behind_it) {
+TEST(DeletedFolder, of_mcpivot_does_not_stop_a_daemon) {
   FakeDaemon daemon;
   Client client(in_a_folder(file_of({{"one", json::object{{"url", daemon.url()}}}})));
   client.initialize();
@@ -83,7 +83,7 @@ TEST(DeletedFolder, of_mcpivot_with_a_daemon_behind_it) {
   expect_end(client);
 }
 
-TEST(DeletedFolder, of_a_server_in_which_it_crashes) {
+TEST(DeletedFolder, of_a_crashed_server_is_reported_until_it_exists_again) {
   const TemporaryDirectory folder;
   const fs::path own_folder = folder.path() / "own";
   fs::create_directory(own_folder);

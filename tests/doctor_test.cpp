@@ -19,7 +19,7 @@ Outcome doctor(const fs::path& home, const std::string& config) {
   return said;
 }
 
-TEST(Doctor, says_how_each_server_started) {
+TEST(Doctor, reports_how_each_server_started) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "good": {"command": "${FAKE}", "args": ["--only", "echo,pid"]},
@@ -32,7 +32,7 @@ TEST(Doctor, says_how_each_server_started) {
   EXPECT_THAT(said.out, AllOf(HasSubstr("BAD   missing: "), HasSubstr("/no/such/program")));
 }
 
-TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there_is) {
+TEST(Doctor, reports_all_servers_even_if_some_name_unknown_protocol_versions) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "none": {"command": "${FAKE}", "args": ["--protocol", "null"]},
@@ -52,7 +52,7 @@ TEST(Doctor, reports_all_servers_though_some_name_no_protocol_version_that_there
               AllOf(HasSubstr("ok    good: ready in "), HasSubstr("protocol 2025-06-18 (legacy era)")));
 }
 
-TEST(Doctor, starts_a_failing_server_once_in_each_era_and_shows_what_it_printed_under_its_own_finding) {
+TEST(Doctor, starts_a_failing_server_once_per_era_and_shows_its_output) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "failing": {"command": "sh", "args": ["-c", "echo started >> starts; echo no database >&2; exit 1"]},
@@ -67,14 +67,14 @@ TEST(Doctor, starts_a_failing_server_once_in_each_era_and_shows_what_it_printed_
   EXPECT_EQ(said.err, "");
 }
 
-TEST(Doctor, is_content_when_all_is_well) {
+TEST(Doctor, succeeds_if_there_are_no_problems) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {"good": {"command": "${FAKE}"}}})");
   EXPECT_EQ(said.exit_code, 0) << said.out;
   EXPECT_THAT(said.out, AllOf(HasSubstr("names 1 server\n"), Not(HasSubstr("BAD"))));
 }
 
-TEST(Doctor, shows_problems_of_the_configuration_and_what_to_do_without_one) {
+TEST(Doctor, shows_problems_of_the_config_and_advice_if_there_is_none) {
   const TemporaryDirectory home;
   EXPECT_THAT(doctor(home.path(), "").out, HasSubstr("mcpivot init"));
   const Outcome said = doctor(home.path(), "{\n \"mcpServers\": {\"a\": {\"command\": 7}}}");
@@ -82,7 +82,7 @@ TEST(Doctor, shows_problems_of_the_configuration_and_what_to_do_without_one) {
   EXPECT_THAT(said.out, HasSubstr("mcpivot.json:2:"));
 }
 
-TEST(Doctor, finds_clients_that_name_mcpivot_wrongly) {
+TEST(Doctor, finds_clients_whose_entry_for_mcpivot_is_wrong) {
   const TemporaryDirectory home;
   fs::create_directories(home.path() / ".cursor");
   std::ofstream(home.path() / ".cursor/mcp.json")
@@ -126,7 +126,7 @@ std::string with_port(std::string text, int port) {
   return text;
 }
 
-TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
+TEST(Doctor, names_the_process_that_holds_a_daemons_port) {
   const TemporaryDirectory home;
   const int port = free_port();
   Daemon stranger(port,
@@ -146,7 +146,7 @@ TEST(Doctor, says_which_process_holds_the_port_of_a_daemon) {
   EXPECT_FALSE(fs::exists(home.path() / "started"));
 }
 
-TEST(Doctor, does_not_mind_a_daemon_that_is_yet_to_be_started) {
+TEST(Doctor, accepts_a_daemon_that_is_not_started_yet) {
   const TemporaryDirectory home;
   const int port = free_port();
   const Outcome away = doctor(home.path(), with_port(R"({"mcpServers": {
@@ -163,7 +163,7 @@ TEST(Doctor, does_not_mind_a_daemon_that_is_yet_to_be_started) {
   EXPECT_THAT(nobodys.out, AllOf(HasSubstr("BAD   app: nothing listens on port "), HasSubstr("Start it")));
 }
 
-TEST(Doctor, tells_the_era_and_version_of_each_server) {
+TEST(Doctor, reports_the_era_and_version_of_each_server) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "good": {"command": "${FAKE}", "args": ["--version", "3.4.5"]},
@@ -173,7 +173,7 @@ TEST(Doctor, tells_the_era_and_version_of_each_server) {
               HasSubstr("BAD   neither: the server rejected `initialize`: Unsupported protocol version"));
 }
 
-TEST(Doctor, asks_a_server_that_exits_in_one_era_in_the_other) {
+TEST(Doctor, tries_a_server_that_exits_in_one_era_in_the_other) {
   const TemporaryDirectory home;
   const Outcome said = doctor(home.path(), R"({"mcpServers": {
     "modern": {"command": "${FAKE}", "args": ["--era", "modern", "--die", "before-initialize"]},
@@ -186,7 +186,7 @@ TEST(Doctor, asks_a_server_that_exits_in_one_era_in_the_other) {
   EXPECT_THAT(content_of(home.path() / "tap"), Not(HasSubstr("server/discover"))) << "it had taken its era";
 }
 
-TEST(Doctor, passes_over_a_running_mcpivot_of_its_own_version) {
+TEST(Doctor, ignores_a_running_mcpivot_of_its_own_version) {
   Client client;
   client.initialize();
   client.call("echo");
@@ -195,7 +195,7 @@ TEST(Doctor, passes_over_a_running_mcpivot_of_its_own_version) {
   EXPECT_THAT(said.out, Not(HasSubstr("the running mcpivot")));
 }
 
-TEST(Doctor, finds_a_running_mcpivot_of_another_version) {
+TEST(Doctor, warns_about_a_running_mcpivot_of_another_version) {
   const TemporaryDirectory home;
   fs::create_directories(home.path() / "run/mcpivot");
   const std::string script =  // speaks as one, of a version that never was

@@ -87,23 +87,23 @@ INSTANTIATE_TEST_SUITE_P(
                     Kind{"run_in_a_shell_with_a_stubborn_child", {"--fork", "stubborn"}, true}),
     [](const testing::TestParamInfo<Kind>& kind) { return kind.param.name; });
 
-TEST_P(Ending, by_eof_is_quick_and_leaves_nothing) {
+TEST_P(Ending, by_eof_is_quick_and_leaves_no_process) {
   expect_quick_end([](Client& client) { client.child().close_stdin(); });
 }
 
-TEST_P(Ending, by_sigint_is_quick_and_leaves_nothing) {
+TEST_P(Ending, by_sigint_is_quick_and_leaves_no_process) {
   expect_quick_end([](Client& client) { client.child().signal(SIGINT); });
 }
 
-TEST_P(Ending, by_sigterm_is_quick_and_leaves_nothing) {
+TEST_P(Ending, by_sigterm_is_quick_and_leaves_no_process) {
   expect_quick_end([](Client& client) { client.child().signal(SIGTERM); });
 }
 
-TEST_P(Ending, by_sigkill_leaves_nothing) {
+TEST_P(Ending, by_sigkill_leaves_no_process) {
   expect_no_orphans([](Client& client) { client.child().signal(SIGKILL); });
 }
 
-TEST_P(Ending, by_sigkill_to_the_whole_process_group_leaves_nothing) {
+TEST_P(Ending, by_sigkill_to_the_whole_process_group_leaves_no_process) {
   expect_no_orphans([](Client& client) { kill(-client.child().pid(), SIGKILL); });
 }
 
@@ -159,7 +159,7 @@ TEST_F(EndingWhileStuck, a_client_that_does_not_read_can_end_it_with_eof) {
   expect_end(client.child(), family);
 }
 
-TEST_F(EndingWhileStuck, a_client_that_dies_without_having_read_ends_it) {
+TEST_F(EndingWhileStuck, a_client_that_dies_without_reading_ends_it) {
   Ends in = Ends::of_pipe();
   Ends out = Ends::of_pipe();
   Child child(mcpivot_command(talkative()), private_folders(directory_.path()), directory_.path(),
@@ -217,7 +217,7 @@ TEST_F(EndingWhileStuck, a_client_that_dies_ends_it_while_the_server_does_not_re
 
 // ---- Other ends.
 
-TEST(ProcessCare, a_kill_at_any_moment_of_the_start_leaves_nothing) {
+TEST(ProcessCare, a_kill_at_any_moment_of_the_start_leaves_no_process) {
   for (std::size_t moment = 0; moment < 4; ++moment) {
     for (int i = 0; i < 5; ++i) {
       SCOPED_TRACE(moment);
@@ -275,7 +275,7 @@ TEST(ProcessCare, requests_that_wait_are_answered_when_mcpivot_is_told_to_end) {
   }
 }
 
-TEST(ProcessCare, a_client_that_says_all_at_once_and_goes_is_answered_all) {
+TEST(ProcessCare, a_client_that_sends_everything_and_closes_stdin_gets_every_response) {
   Client client({.server = {"--hold", "initialize"}});
   const auto hello = client.send("initialize", {{"protocolVersion", "2025-06-18"},
                                                 {"capabilities", boost::json::object()},
@@ -302,7 +302,7 @@ TEST(ProcessCare, more_signals_while_it_ends_change_nothing) {
   }
 }
 
-TEST(ProcessCare, a_process_that_left_the_group_with_the_pipes_open_does_not_hold_the_end_up) {
+TEST(ProcessCare, a_process_outside_the_group_that_holds_the_pipes_does_not_delay_the_end) {
   ClientOptions options;
   options.command = {"sh", "-c", "setsid sh -c 'echo $$ >&2; exec sleep 600' & exec \"$0\"",
                      fake_server_binary()};

@@ -37,7 +37,7 @@ class EraAsked : public testing::Test {
   Client client_{{.server = {"--era", "modern", "--journal", "journal", "--tap", "tap", "--lives", "lives"}}};
 };
 
-TEST_F(EraAsked, the_client_gets_real_questions_and_the_server_its_state_unread) {
+TEST_F(EraAsked, the_client_gets_real_questions_and_the_server_its_opaque_state) {
   const std::string state = "a \"state\"\n of {its} own \u20ac";
   const auto id = require({round_of(form, state), round_of(sampling, "2"), round_of(roots, "3")});
   client_.answer(client_.expect_request("elicitation/create"), accepted());
@@ -50,7 +50,7 @@ TEST_F(EraAsked, the_client_gets_real_questions_and_the_server_its_state_unread)
                          {{"inputResponses", {{"q", {{"roots", json::array()}}}}}, {"requestState", "3"}}}));
 }
 
-TEST_F(EraAsked, a_round_with_nothing_but_a_state_is_sent_again_without_a_question) {
+TEST_F(EraAsked, a_round_with_only_a_state_is_retried_without_a_question) {
   const json::object answer = client_.call(
       "require", rounds({json::object{{"requestState", "1"}}, json::object{{"requestState", "2"}}}));
   EXPECT_EQ(json::parse(text_of(answer)), (json::array{{{"requestState", "1"}}, {{"requestState", "2"}}}));
@@ -66,7 +66,7 @@ TEST_F(EraAsked, a_round_that_no_client_can_answer_is_an_error_that_says_why) {
   EXPECT_EQ(text_of(client_.call("echo", {{"text", "on"}})), "on");
 }
 
-TEST_F(EraAsked, a_server_that_asks_for_ever_is_given_up) {
+TEST_F(EraAsked, a_call_whose_server_never_stops_asking_is_ended) {
   const auto id = require({round_of(roots)}, {{"for_ever", true}});
   int asked = 0;
   while (client_.answers.empty()) {
@@ -81,7 +81,7 @@ TEST_F(EraAsked, a_server_that_asks_for_ever_is_given_up) {
   EXPECT_THAT(why_not({json::object{{"requestState", "s"}}}, {{"for_ever", true}}), HasSubstr("16 rounds"));
 }
 
-TEST_F(EraAsked, a_url_gets_the_id_that_legacy_clients_need) {
+TEST_F(EraAsked, a_url_elicitation_gets_the_id_that_legacy_clients_need) {
   const auto id = require({round_of(url)});
   const json::object question = client_.expect_request("elicitation/create");
   EXPECT_EQ(question.at("params").at("url"), "https://example.com/");
@@ -90,7 +90,7 @@ TEST_F(EraAsked, a_url_gets_the_id_that_legacy_clients_need) {
   EXPECT_FALSE(is_error(client_.await(id)));
 }
 
-TEST(EraCapability, that_the_legacy_client_lacks_fails_the_call_and_is_named) {
+TEST(EraCapability, missing_in_the_legacy_client_fails_the_call_and_is_named) {
   Client client({.server = {"--era", "modern"}});
   shake_hands(client, {{"elicitation", json::object()}});
   EXPECT_THAT(text_of(client.call("require", rounds({round_of(sampling)}))),
@@ -100,7 +100,7 @@ TEST(EraCapability, that_the_legacy_client_lacks_fails_the_call_and_is_named) {
   EXPECT_THAT(client.requests, IsEmpty());
 }
 
-TEST_F(EraAsked, a_client_that_refuses_a_form_has_cancelled_it) {
+TEST_F(EraAsked, a_clients_error_to_a_form_means_cancel) {
   const auto id = require({round_of(form)});
   client_.refuse(client_.expect_request("elicitation/create"), -1, "not now");
   EXPECT_THAT(text_of(client_.await(id)), HasSubstr(R"("q":{"action":"cancel"})"));
@@ -164,7 +164,7 @@ TEST_F(EraAsked, a_crash_in_the_middle_of_a_round_is_reported_and_withdraws_the_
             question.at("id"));
 }
 
-TEST_F(EraAsked, a_call_goes_on_in_its_own_generation_when_there_is_a_new_one) {
+TEST_F(EraAsked, a_call_continues_in_its_own_generation_after_a_swap) {
   const auto id = require({round_of(form)});
   const json::object question = client_.expect_request("elicitation/create");
   const std::int64_t life = state_of(client_).at("life").as_int64();
@@ -180,7 +180,7 @@ TEST_F(EraAsked, a_call_goes_on_in_its_own_generation_when_there_is_a_new_one) {
 
 // ---- Servers of the modern era that don't behave.
 
-TEST(EraQuestion, that_a_modern_server_sends_as_a_request_is_refused_to_it) {
+TEST(EraQuestion, sent_as_a_request_by_a_modern_server_is_rejected) {
   for (const Era era : {Era::legacy, Era::modern}) {
     Client client({.server = {"--era", "modern"}});
     greet(client, era);
@@ -192,7 +192,7 @@ TEST(EraQuestion, that_a_modern_server_sends_as_a_request_is_refused_to_it) {
 
 // ---- What v1 SDKs can't read.
 
-TEST(EraResults, that_are_no_objects_are_left_out_for_legacy_clients_alone) {
+TEST(EraResults, that_are_not_objects_are_dropped_only_for_legacy_clients) {
   const std::string tool =
       R"({"name":"structured_value","inputSchema":{"type":"object"},"outputSchema":{"type":"array"}})";
   for (const Era era : {Era::legacy, Era::modern}) {
@@ -215,7 +215,7 @@ TEST(EraResults, that_are_no_objects_are_left_out_for_legacy_clients_alone) {
 
 // ---- Both modern: bytes pass.
 
-TEST(EraPassed, rounds_are_the_servers_own) {
+TEST(EraPassed, rounds_pass_unchanged_between_modern_peers) {
   Client client({.server = {"--era", "modern"}});
   greet(client, Era::modern);
   const std::string state(1 << 20, 's');

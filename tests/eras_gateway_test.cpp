@@ -78,7 +78,7 @@ TEST_P(EraGateway, reaches_servers_of_both_eras) {
               IsSupersetOf({"old://r", "new://r"}));
 }
 
-TEST_P(EraGateway, answers_questions_of_both) {
+TEST_P(EraGateway, passes_on_questions_of_both_eras) {
   for (const std::string name : {"old", "new"}) {
     const json::object answer = call_and_answer(
         call_of(name + "__require", rounds({round_of(form), round_of(form, "t")})), accepted());
@@ -87,7 +87,7 @@ TEST_P(EraGateway, answers_questions_of_both) {
   }
 }
 
-TEST_P(EraGateway, answers_questions_of_inactive_ones_that_are_called_through) {
+TEST_P(EraGateway, passes_on_questions_of_inactive_servers_during_pivot_call) {
   for (const std::string name : {"old_idle", "new_idle"}) {
     SCOPED_TRACE(name);
     const json::object through = {{"tool", name + "__require"}, {"arguments", rounds({round_of(form)})}};
@@ -99,7 +99,7 @@ TEST_P(EraGateway, answers_questions_of_inactive_ones_that_are_called_through) {
   }
 }
 
-TEST_P(EraGateway, tells_of_a_crash_and_costs_the_others_nothing) {
+TEST_P(EraGateway, reports_a_crash_without_affecting_other_servers) {
   for (const std::string name : {"old", "new"}) {
     SCOPED_TRACE(name);
     const std::string other = name == "old" ? "new" : "old";
@@ -112,14 +112,14 @@ TEST_P(EraGateway, tells_of_a_crash_and_costs_the_others_nothing) {
   }
 }
 
-TEST_P(EraGateway, finds_tools_of_all) {
+TEST_P(EraGateway, finds_tools_of_both_eras) {
   const std::string found =
       client_.call_text("pivot_search", {{"query", "needs answers, round after round"}});
   for (const std::string& name : names) EXPECT_THAT(found, HasSubstr(name + "__require"));
   EXPECT_EQ(found.contains("pivot_activate"), false);
 }
 
-TEST_P(EraGateway, has_activation_for_legacy_clients_alone) {
+TEST_P(EraGateway, offers_activation_only_to_legacy_clients) {
   const Strings tools = tools_of(client_);
   for (const char* name : {"pivot_activate", "pivot_deactivate"})
     EXPECT_EQ(testing::Value(tools, Contains(name)), GetParam() == Era::legacy) << name;
@@ -132,7 +132,7 @@ TEST_P(EraGateway, has_activation_for_legacy_clients_alone) {
   EXPECT_THAT(text_of(hint), AllOf(HasSubstr("pivot_call"), Not(HasSubstr("pivot_activate"))));
 }
 
-TEST_P(EraGateway, does_not_change_its_lists_because_of_what_is_asked) {
+TEST_P(EraGateway, does_not_change_its_lists_as_a_side_effect) {
   const Strings before = tools_of(client_);
   client_.call("pivot_search", {{"query", "answers with the text"}});
   client_.call("pivot_call", {{"tool", "old_idle__echo"}, {"arguments", {{"text", "x"}}}});
@@ -141,7 +141,7 @@ TEST_P(EraGateway, does_not_change_its_lists_because_of_what_is_asked) {
   EXPECT_EQ(tools_of(client_), before);
 }
 
-TEST_P(EraGateway, has_lists_and_results_of_the_clients_era) {
+TEST_P(EraGateway, sends_lists_and_results_in_the_clients_era) {
   const bool modern = GetParam() == Era::modern;
   for (const char* method : {"tools/list", "prompts/list", "resources/list", "resources/templates/list"}) {
     const json::object result = client_.request(method).at("result").as_object();
@@ -160,7 +160,7 @@ TEST_P(EraGateway, has_lists_and_results_of_the_clients_era) {
 
 // ---- CLIs.
 
-TEST(EraOfClis, does_not_matter) {
+TEST(EraOfClis, does_not_matter_to_clients) {
   const FakeCli cli({cli_tool("show", {"args", "{what}"}, {{"what", any_string}})});
   for (const Era era : {Era::legacy, Era::modern}) {
     Client client = cli.client();
@@ -173,7 +173,7 @@ TEST(EraOfClis, does_not_matter) {
   }
 }
 
-TEST(EraOfClis, a_change_of_its_tools_is_told_to_a_modern_listener) {
+TEST(EraOfClis, a_change_of_tools_reaches_a_modern_listener) {
   FakeCli cli({cli_tool("show", {"show"})});
   Client client = cli.client();
   greet(client, Era::modern);

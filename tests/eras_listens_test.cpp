@@ -31,7 +31,7 @@ class EraListens : public testing::TestWithParam<Era> {
 INSTANTIATE_TEST_SUITE_P(Servers, EraListens, testing::Values(Era::legacy, Era::modern),
                          [](const auto& era) { return text(era.param); });
 
-TEST_P(EraListens, several_hear_each_what_they_asked_for) {
+TEST_P(EraListens, several_listeners_each_receive_what_they_asked_for) {
   const auto tools = listen(client_, {{"toolsListChanged", true}});
   const auto both = listen(client_, {{"toolsListChanged", true}, {"promptsListChanged", false}});
   listen(client_, {{"promptsListChanged", true}});
@@ -46,7 +46,7 @@ TEST_P(EraListens, several_hear_each_what_they_asked_for) {
   EXPECT_THAT(client_.notifications, IsEmpty());
 }
 
-TEST_P(EraListens, the_first_lists_are_no_change) {
+TEST_P(EraListens, the_first_lists_are_not_announced_as_changes) {
   Client client({.server = of_era(GetParam(), {"--delay", "tools/list=50"})});
   client.meta = modern_meta();
   listen(client, everything);
@@ -55,7 +55,7 @@ TEST_P(EraListens, the_first_lists_are_no_change) {
   EXPECT_THAT(client.notifications, IsEmpty());
 }
 
-TEST_P(EraListens, is_acknowledged_with_what_it_will_hear) {
+TEST_P(EraListens, a_listen_is_acknowledged_with_what_it_will_receive) {
   client_.send("subscriptions/listen", {{"notifications",
                                          {{"toolsListChanged", true},
                                           {"promptsListChanged", false},
@@ -67,7 +67,7 @@ TEST_P(EraListens, is_acknowledged_with_what_it_will_hear) {
       (json::object{{"toolsListChanged", true}, {"resourceSubscriptions", json::array{"fake://hello"}}}));
 }
 
-TEST_P(EraListens, one_that_is_cancelled_hears_nothing_more_and_has_no_answer) {
+TEST_P(EraListens, a_cancelled_listen_receives_nothing_more_and_no_response) {
   const auto gone = listen(client_, everything);
   const auto stays = listen(client_, everything);
   client_.notify("notifications/cancelled", {{"requestId", gone}});
@@ -79,7 +79,7 @@ TEST_P(EraListens, one_that_is_cancelled_hears_nothing_more_and_has_no_answer) {
   EXPECT_THAT(client_.answers, IsEmpty());
 }
 
-TEST_P(EraListens, all_end_with_their_result_when_mcpivot_ends) {
+TEST_P(EraListens, all_listens_end_with_a_result_when_mcpivot_ends) {
   const auto one = listen(client_, everything);
   const auto two = listen(client_, json::object());
   client_.child().close_stdin();
@@ -91,7 +91,7 @@ TEST_P(EraListens, all_end_with_their_result_when_mcpivot_ends) {
   EXPECT_TRUE(client_.child().wait_exit(soon()));
 }
 
-TEST_P(EraListens, ids_may_be_texts) {
+TEST_P(EraListens, ids_may_be_strings) {
   client_.child().send_line(
       json::serialize(json::object{{"jsonrpc", "2.0"},
                                    {"id", "listen:\"0\""},
@@ -104,13 +104,13 @@ TEST_P(EraListens, ids_may_be_texts) {
   EXPECT_EQ(subscription_of(client_.expect_notification("notifications/tools/list_changed")), "listen:\"0\"");
 }
 
-TEST_P(EraListens, are_limited) {
+TEST_P(EraListens, their_number_is_limited) {
   for (int i = 0; i < 64; ++i) listen(client_, json::object());
   EXPECT_TRUE(client_.request("subscriptions/listen", {{"notifications", json::object()}}).contains("error"));
   EXPECT_FALSE(is_error(client_.call("echo")));
 }
 
-TEST_P(EraListens, that_say_not_what_they_want_are_refused_or_hear_nothing) {
+TEST_P(EraListens, a_listen_without_a_valid_filter_is_rejected_or_receives_nothing) {
   for (const json::value& wrong :
        {json::value(nullptr), json::value(7), json::value(json::array()), json::value("all")}) {
     const auto id = client_.send("subscriptions/listen", {{"notifications", wrong}});
@@ -124,7 +124,7 @@ TEST_P(EraListens, that_say_not_what_they_want_are_refused_or_hear_nothing) {
   EXPECT_THAT(client_.notifications, IsEmpty());
 }
 
-TEST_P(EraListens, a_hundred_thousand_resources_harm_nobody) {
+TEST_P(EraListens, a_hundred_thousand_resources_are_harmless) {
   json::array uris;
   for (int i = 0; i < 100'000; ++i) uris.emplace_back("fake://item/" + std::to_string(i));
   listen(client_, {{"resourceSubscriptions", uris}});
@@ -133,7 +133,7 @@ TEST_P(EraListens, a_hundred_thousand_resources_harm_nobody) {
 
 // ---- Nothing is busy because of them.
 
-TEST(EraListensIdle, a_server_rests_though_it_is_listened_to) {
+TEST(EraListensIdle, a_server_rests_even_if_a_client_listens) {
   for (const Era client_era : {Era::legacy, Era::modern}) {
     for (const Era server_era : {Era::legacy, Era::modern}) {
       SCOPED_TRACE(text(client_era) + " client, " + text(server_era) + " server");
@@ -155,7 +155,7 @@ TEST(EraListensIdle, a_server_rests_though_it_is_listened_to) {
 
 // ---- Servers whose own listens are odd.
 
-TEST(EraUpstreamListen, that_is_refused_unanswered_or_ended_costs_nothing_but_the_news) {
+TEST(EraUpstreamListen, rejected_unanswered_or_ended_only_costs_the_notifications) {
   for (const char* how : {"refuse", "hold", "end"}) {
     for (const Era era : {Era::legacy, Era::modern}) {
       SCOPED_TRACE(std::string(how) + ", " + text(era) + " client");
@@ -174,7 +174,7 @@ TEST(EraUpstreamListen, that_is_refused_unanswered_or_ended_costs_nothing_but_th
   }
 }
 
-TEST(EraUpstreamListen, of_a_legacy_client_is_changed_by_its_subscriptions) {
+TEST(EraUpstreamListen, of_a_legacy_client_follows_its_subscriptions) {
   Client client({.server = {"--era", "modern"}});
   greet(client, Era::legacy);
   EXPECT_TRUE(client.request("resources/subscribe", {{"uri", "fake://hello"}}).contains("result"));
@@ -195,7 +195,7 @@ TEST(EraUpstreamListen, of_a_legacy_client_is_changed_by_its_subscriptions) {
   EXPECT_EQ(state_of(client).at("listens"), 1);
 }
 
-TEST(EraUpstreamListen, that_is_refused_refuses_a_subscription) {
+TEST(EraUpstreamListen, rejected_by_the_server_fails_the_subscription) {
   Client client({.server = {"--era", "modern", "--listen", "refuse"}});
   greet(client, Era::legacy);
   EXPECT_TRUE(client.request("resources/subscribe", {{"uri", "fake://hello"}}).contains("error"));
@@ -203,7 +203,7 @@ TEST(EraUpstreamListen, that_is_refused_refuses_a_subscription) {
 
 // ---- What a terminal does.
 
-TEST(EraTerminal, modern_listeners_hear_what_it_activates) {
+TEST(EraTerminal, modern_listeners_are_told_what_a_terminal_activates) {
   Client client(with(two()));
   greet(client, Era::modern);
   wait_ready(client, {"alpha", "beta"});

@@ -60,7 +60,7 @@ class EraPairs : public testing::TestWithParam<EraPair> {
 
 INSTANTIATE_TEST_SUITE_P(All, EraPairs, every_pair, name_of);
 
-TEST_P(EraPairs, a_notice_rides_on_the_next_tool_answer) {
+TEST_P(EraPairs, a_notice_is_added_to_the_next_tool_result) {
   start();
   change({{"tool", "fresh"}});
   reload();
@@ -72,7 +72,7 @@ TEST_P(EraPairs, a_notice_rides_on_the_next_tool_answer) {
   EXPECT_EQ(blocks(client().call("echo")), 1U);
 }
 
-TEST_P(EraPairs, a_crash_is_reported_to_each_call_under_way_and_the_session_goes_on) {
+TEST_P(EraPairs, a_crash_is_reported_to_each_call_in_flight_and_the_session_continues) {
   start();
   const auto sleeping = client().send_call("sleep", {{"ms", for_ever}});
   const auto crashing = client().send_call("crash", {{"signal", "SIGSEGV"}, {"stderr", "out of cheese"}});
@@ -88,7 +88,7 @@ TEST_P(EraPairs, a_crash_is_reported_to_each_call_under_way_and_the_session_goes
   EXPECT_THAT(client().answers, IsEmpty());
 }
 
-TEST_P(EraPairs, a_crash_with_nothing_under_way_is_told_in_the_next_tool_answer) {
+TEST_P(EraPairs, a_crash_with_nothing_in_flight_is_reported_in_the_next_tool_result) {
   start();
   const pid_t server = server_pid(client());
   kill(server, SIGKILL);
@@ -99,7 +99,7 @@ TEST_P(EraPairs, a_crash_with_nothing_under_way_is_told_in_the_next_tool_answer)
   EXPECT_EQ(own_text(answer), "again");
 }
 
-TEST_P(EraPairs, a_call_under_way_ends_in_its_own_generation) {
+TEST_P(EraPairs, a_call_in_flight_ends_in_its_own_generation) {
   start();
   const auto id = client().send_call("sleep", {{"ms", 300}});
   settle(client());
@@ -120,7 +120,7 @@ TEST_P(EraPairs, a_list_that_the_server_changes_is_announced_once) {
   EXPECT_THAT(tools_of(client()), Contains("mutant_1"));
 }
 
-TEST_P(EraPairs, a_list_that_a_new_generation_changes_is_announced_once_and_later_changes_too) {
+TEST_P(EraPairs, a_list_changed_by_a_new_generation_is_announced_once_as_are_later_changes) {
   start();
   listen_to_tools();
   change({{"tool", "fresh"}});
@@ -134,7 +134,7 @@ TEST_P(EraPairs, a_list_that_a_new_generation_changes_is_announced_once_and_late
   EXPECT_THAT(tools_of(client()), Contains("mutant_1"));
 }
 
-TEST_P(EraPairs, a_resource_that_changes_is_told_of_in_each_generation) {
+TEST_P(EraPairs, a_resource_update_is_announced_in_each_generation) {
   start();
   json::value id;
   if (era() == Era::modern)
@@ -186,7 +186,7 @@ TEST_P(EraPairs, a_log_message_reaches_a_client_that_wants_it) {
   EXPECT_THAT(client().notifications, IsEmpty());
 }
 
-TEST_P(EraPairs, a_call_that_is_to_be_replayed_is_made_again_in_each_generation) {
+TEST_P(EraPairs, a_call_to_be_replayed_is_repeated_in_each_generation) {
   start({"--tool", "connect"}, {"--replay", "connect"});
   client().call("connect", {{"to", "a"}});
   client().call("pivot_restart");
@@ -200,7 +200,7 @@ TEST_P(EraPairs, a_call_that_is_to_be_replayed_is_made_again_in_each_generation)
   EXPECT_THAT(client().answers, IsEmpty());
 }
 
-TEST_P(EraPairs, a_call_that_is_never_answered_is_cancelled_and_a_listen_is_not) {
+TEST_P(EraPairs, an_unanswered_call_times_out_and_a_listen_does_not) {
   start({}, {"--call-timeout", "300ms"});
   listen_to_tools();
   const json::object answer = client().call("sleep", {{"ms", for_ever}});
@@ -212,7 +212,7 @@ TEST_P(EraPairs, a_call_that_is_never_answered_is_cancelled_and_a_listen_is_not)
   EXPECT_THAT(client().answers, IsEmpty());
 }
 
-TEST_P(EraPairs, the_next_client_is_answered_before_its_server_is_up) {
+TEST_P(EraPairs, the_next_client_is_answered_before_its_server_is_ready) {
   const EraRuns runs(of_era(GetParam().server,
                             {"--life", "2+", "--delay", "initialize=200", "--delay", "server/discover=200"}));
   const auto list = [&](Client& client) {

@@ -28,7 +28,7 @@ class EraParked : public testing::Test {
   Client client_{{.server = {"--journal", "journal", "--lives", "lives", "--tap", "tap"}}};
 };
 
-TEST_F(EraParked, a_call_goes_on_with_the_answers_and_runs_once) {
+TEST_F(EraParked, a_call_continues_with_the_answers_and_runs_once) {
   const json::object params =
       call_of("require", rounds({round_of(form), round_of(sampling), round_of(roots)}));
   json::object answer = client_.request("tools/call", params);
@@ -49,7 +49,7 @@ TEST_F(EraParked, a_call_goes_on_with_the_answers_and_runs_once) {
   EXPECT_THAT(journal_of(client_), SizeIs(1));
 }
 
-TEST_F(EraParked, what_is_asked_at_once_is_all_answered_in_the_end) {
+TEST_F(EraParked, simultaneous_questions_are_all_answered) {
   const json::object params =
       call_of("require", rounds({json::object{{"inputRequests", {{"a", form}, {"b", roots}, {"c", form}}}}}));
   json::object answer = client_.request("tools/call", params);
@@ -67,7 +67,7 @@ TEST_F(EraParked, what_is_asked_at_once_is_all_answered_in_the_end) {
             (json::array{{{"a", accepted()}, {"b", {{"roots", json::array()}}}, {"c", accepted()}}}));
 }
 
-TEST_F(EraParked, keys_that_were_not_asked_are_ignored_and_missing_ones_asked_again) {
+TEST_F(EraParked, unknown_response_keys_are_ignored_and_missing_ones_asked_again) {
   const json::object params = call_of("require", rounds({round_of(form)}));
   const json::object first = client_.request("tools/call", params);
   json::object wrong = params;
@@ -85,7 +85,7 @@ TEST_F(EraParked, keys_that_were_not_asked_are_ignored_and_missing_ones_asked_ag
   EXPECT_THAT(journal_of(client_), SizeIs(1));
 }
 
-TEST_F(EraParked, a_value_that_is_no_answer_can_be_corrected) {
+TEST_F(EraParked, an_invalid_answer_can_be_corrected) {
   const json::object params = call_of("require", rounds({round_of(form)}));
   const json::object answer = client_.request("tools/call", params);
   for (const json::value& wrong : {json::value(7), json::value(nullptr), json::value(json::object()),
@@ -98,7 +98,7 @@ TEST_F(EraParked, a_value_that_is_no_answer_can_be_corrected) {
   EXPECT_EQ(json::parse(text_of(retry(params, answer, accepted()))), (json::array{{{"q", accepted()}}}));
 }
 
-TEST_F(EraParked, a_state_that_is_forged_reused_or_anothers_reaches_no_server) {
+TEST_F(EraParked, a_forged_reused_or_foreign_state_reaches_no_server) {
   const json::object params = call_of("require", rounds({round_of(form)}));
   const json::object answer = client_.request("tools/call", params);
   Client other({.server = {"--journal", "journal"}});
@@ -130,7 +130,7 @@ TEST_F(EraParked, a_state_that_is_forged_reused_or_anothers_reaches_no_server) {
   EXPECT_THAT(journal_of(client_), SizeIs(1));
 }
 
-TEST_F(EraParked, a_call_that_finishes_meanwhile_keeps_its_result_for_the_retry) {
+TEST_F(EraParked, a_call_that_finishes_while_parked_keeps_its_result_for_the_retry) {
   const json::object params = call_of("ask", {{"method", "roots/list"}, {"cancel", true}});
   const json::object answer = client_.request("tools/call", params);
   ASSERT_TRUE(wants_input(answer));
@@ -138,7 +138,7 @@ TEST_F(EraParked, a_call_that_finishes_meanwhile_keeps_its_result_for_the_retry)
   EXPECT_EQ(text_of(retry(params, answer, {{"roots", json::array()}})), "asked and cancelled");
 }
 
-TEST_F(EraParked, what_the_calls_own_capabilities_do_not_allow_is_refused_to_the_server) {
+TEST_F(EraParked, a_question_that_the_calls_capabilities_do_not_allow_is_rejected) {
   client_.meta = modern_meta({{"elicitation", json::object()}});
   for (const json::object& question : {url, sampling, roots}) {
     const json::object answer =
@@ -149,7 +149,7 @@ TEST_F(EraParked, what_the_calls_own_capabilities_do_not_allow_is_refused_to_the
   EXPECT_TRUE(wants_input(client_.request("tools/call", call_of("require", rounds({round_of(form)})))));
 }
 
-TEST(EraQuestion, outside_any_call_is_refused_to_the_server) {
+TEST(EraQuestion, outside_any_call_is_rejected) {
   const TemporaryDirectory folder;
   const std::string fifo = folder.path() / "inject";
   ASSERT_EQ(mkfifo(fifo.c_str(), 0600), 0);
@@ -166,7 +166,7 @@ TEST(EraQuestion, outside_any_call_is_refused_to_the_server) {
   EXPECT_THAT(client.requests, IsEmpty());
 }
 
-TEST(EraQuestion, rides_on_prompts_and_resources_too) {
+TEST(EraQuestion, may_also_belong_to_a_prompt_or_resource) {
   for (const char* method : {"prompts/get", "resources/read"}) {
     const TemporaryDirectory folder;
     const std::string fifo = folder.path() / "inject";
@@ -184,7 +184,7 @@ TEST(EraQuestion, rides_on_prompts_and_resources_too) {
   }
 }
 
-TEST_F(EraParked, an_error_that_wants_a_url_to_be_opened_becomes_a_round_and_then_a_new_call) {
+TEST_F(EraParked, a_url_elicitation_error_becomes_a_round_and_then_a_new_call) {
   const json::object data = {{"elicitations", json::array{json::object{{"mode", "url"},
                                                                        {"elicitationId", "e1"},
                                                                        {"url", "https://example.com/"},
@@ -212,7 +212,7 @@ TEST_F(EraParked, a_resource_that_does_not_exist_has_the_modern_code) {
   EXPECT_EQ(code_of(client_.request("resources/read", {{"uri", "fake://nowhere"}})), -32602);
 }
 
-TEST_F(EraParked, progress_is_held_and_then_uses_the_retrys_token) {
+TEST_F(EraParked, progress_is_held_and_then_sent_with_the_retrys_token) {
   json::object params = call_of("require", rounds({round_of(form)}, {{"steps", 3}}));
   json::object first = params;
   first["_meta"] = {{"progressToken", "one"}};
@@ -242,7 +242,7 @@ TEST_F(EraParked, a_retry_that_is_cancelled_cancels_the_call) {
   EXPECT_THAT(client_.answers, IsEmpty());
 }
 
-TEST_F(EraParked, a_call_that_runs_can_be_cancelled_and_one_that_is_parked_stays_so) {
+TEST_F(EraParked, a_running_call_can_be_cancelled_and_a_parked_one_stays_parked) {
   const auto running = client_.send_call("sleep", {{"ms", for_ever}});
   settle(client_);
   client_.notify("notifications/cancelled", {{"requestId", running}});
@@ -256,7 +256,7 @@ TEST_F(EraParked, a_call_that_runs_can_be_cancelled_and_one_that_is_parked_stays
   EXPECT_FALSE(wants_input(retry(params, answer, accepted()))) << "that request had its answer";
 }
 
-TEST_F(EraParked, a_log_message_goes_to_the_request_that_asked_for_it_and_else_to_the_ring) {
+TEST_F(EraParked, a_log_message_goes_to_the_request_that_asked_for_it_or_to_the_log) {
   json::object asks = call_of("log", {{"level", "warning"}, {"text", "wanted"}});
   asks["_meta"] = {{level_key, "info"}};
   client_.request("tools/call", asks);
@@ -270,7 +270,7 @@ TEST_F(EraParked, a_log_message_goes_to_the_request_that_asked_for_it_and_else_t
   EXPECT_THAT(client_.call_text("pivot_logs"), AllOf(HasSubstr("not asked for"), Not(HasSubstr("wanted"))));
 }
 
-TEST(EraQuestion, of_a_legacy_server_that_says_resultType_itself_is_no_round) {
+TEST(EraQuestion, is_not_recognized_in_a_legacy_result_with_its_own_resultType) {
   Client client(
       {.server = {"--answer",
                   R"(tools/call={"resultType":"input_required","inputRequests":{},"requestState":"x",)"
@@ -281,7 +281,7 @@ TEST(EraQuestion, of_a_legacy_server_that_says_resultType_itself_is_no_round) {
   EXPECT_EQ(text_of(answer), "done");
 }
 
-TEST_F(EraParked, a_call_whose_server_crashes_is_told_so_by_the_retry) {
+TEST_F(EraParked, the_retry_of_a_call_whose_server_crashed_gets_the_report) {
   const json::object params = call_of("require", rounds({round_of(form)}));
   const json::object answer = client_.request("tools/call", params);
   EXPECT_THAT(text_of(client_.call("crash", {{"signal", "SIGSEGV"}})), HasSubstr("SIGSEGV"));
@@ -295,7 +295,7 @@ TEST_F(EraParked, a_call_whose_server_crashes_is_told_so_by_the_retry) {
   EXPECT_THAT(required, SizeIs(1));
 }
 
-TEST(EraStopFirst, a_retry_that_comes_while_the_server_of_its_call_ends_is_told_so) {
+TEST(EraStopFirst, a_retry_while_the_server_of_its_call_is_ending_is_told_so) {
   Client client({.options = {"--swap", "stop-first", "--build", "true", "--drain", "50ms"},
                  .server = {"--journal", "journal", "--ignore-eof"}});
   greet(client, Era::modern);
@@ -311,7 +311,7 @@ TEST(EraStopFirst, a_retry_that_comes_while_the_server_of_its_call_ends_is_told_
   EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
 }
 
-TEST_F(EraParked, a_call_goes_on_in_its_own_generation_when_there_is_a_new_one) {
+TEST_F(EraParked, a_call_continues_in_its_own_generation_after_a_swap) {
   const json::object params = call_of("require", rounds({round_of(form), round_of(roots)}));
   const json::object answer = client_.request("tools/call", params);
   const std::int64_t life = state_of(client_).at("life").as_int64();

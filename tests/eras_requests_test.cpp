@@ -26,7 +26,7 @@ INSTANTIATE_TEST_SUITE_P(Servers, EraOfRequests, testing::Values(Era::legacy, Er
 
 // ---- What a modern request must say of itself.
 
-TEST_P(EraOfRequests, one_that_does_not_say_who_asks_is_refused) {
+TEST_P(EraOfRequests, a_modern_request_without_the_required_meta_is_rejected) {
   greet(client_, Era::modern);
   const json::object good = modern_meta();
   const auto code_with = [&](const json::object& meta) {
@@ -55,7 +55,7 @@ TEST_P(EraOfRequests, one_that_does_not_say_who_asks_is_refused) {
   EXPECT_EQ(code_with(nameless), 0) << "a client need not name itself";
 }
 
-TEST_P(EraOfRequests, one_of_an_unknown_version_is_told_which_ones_there_are) {
+TEST_P(EraOfRequests, an_unknown_version_is_rejected_with_the_supported_ones) {
   client_.meta = modern_meta();
   client_.request("server/discover");
   for (const char* version : {"2099-01-01", "2025-11-25", ""}) {
@@ -74,7 +74,7 @@ TEST_P(EraOfRequests, one_of_an_unknown_version_is_told_which_ones_there_are) {
   }
 }
 
-TEST_P(EraOfRequests, what_the_modern_era_has_no_longer_is_not_found) {
+TEST_P(EraOfRequests, methods_removed_in_the_modern_era_are_not_found) {
   greet(client_, Era::modern);
   for (const char* method : {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                              "resources/unsubscribe", "tasks/get", "no/such"})
@@ -90,7 +90,7 @@ TEST_P(EraOfRequests, the_first_message_can_be_any_modern_request) {
   EXPECT_EQ(text_of(client_.call("echo", {{"text", "first"}})), "first");
 }
 
-TEST_P(EraOfRequests, a_client_that_has_shaken_hands_may_send_modern_ones_in_between) {
+TEST_P(EraOfRequests, an_initialized_client_may_also_send_modern_requests) {
   greet(client_, Era::legacy);
   client_.meta = modern_meta();
   EXPECT_EQ(client_.call("echo").at("result").at("resultType"), "complete");
@@ -102,7 +102,7 @@ TEST_P(EraOfRequests, a_client_that_has_shaken_hands_may_send_modern_ones_in_bet
   EXPECT_FALSE(client_.request("tools/list").at("result").as_object().contains("ttlMs"));
 }
 
-TEST_P(EraOfRequests, a_modern_client_may_shake_hands_after_all) {
+TEST_P(EraOfRequests, a_modern_client_may_send_initialize_later) {
   client_.meta = modern_meta();
   EXPECT_EQ(text_of(client_.call("echo", {{"text", "modern"}})), "modern");
   client_.meta.reset();
@@ -141,7 +141,7 @@ TEST(EraDiscovery, offers_the_modern_version_if_the_server_has_it) {
   EXPECT_EQ(text_of(client.call("echo", {{"text", "on"}})), "on") << "in the same process";
 }
 
-TEST(EraDiscovery, does_not_offer_it_while_all_servers_are_legacy_and_such_clients_stay_so) {
+TEST(EraDiscovery, does_not_offer_the_modern_version_if_all_servers_are_legacy) {
   Client client({.server = {"--tap", "tap"}});
   EXPECT_THAT(versions_in(discover(client)),
               ElementsAre("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"));
@@ -150,7 +150,7 @@ TEST(EraDiscovery, does_not_offer_it_while_all_servers_are_legacy_and_such_clien
   EXPECT_EQ(text_of(client.call("echo", {{"text", "on"}})), "on");
 }
 
-TEST(EraDiscovery, says_what_the_user_wants_it_to_say) {
+TEST(EraDiscovery, offers_what_the_user_configured) {
   const auto offers = [](const ClientOptions& options) {
     Client client(options);
     return testing::Value(versions_in(discover(client)), Contains(modern_version));
@@ -165,13 +165,13 @@ TEST(EraDiscovery, says_what_the_user_wants_it_to_say) {
   EXPECT_FALSE(offers({.options = {"--era", "legacy"}, .server = {"--era", "both"}}));
 }
 
-TEST(EraDiscovery, a_modern_request_is_served_though_that_was_not_offered) {
+TEST(EraDiscovery, a_modern_request_is_served_even_if_the_version_was_not_offered) {
   Client client({.options = {"--front", "legacy"}});
   EXPECT_THAT(versions_in(discover(client)), Not(Contains(modern_version)));
   EXPECT_EQ(text_of(client.call("echo", {{"text", "on"}})), "on");
 }
 
-TEST(EraDiscovery, needs_no_start_of_a_server_that_is_known) {
+TEST(EraDiscovery, does_not_start_a_server_whose_era_is_known) {
   for (const Era era : {Era::legacy, Era::modern}) {
     SCOPED_TRACE(text(era));
     const EraRuns runs(of_era(era));
@@ -191,7 +191,7 @@ TEST(EraDiscovery, needs_no_start_of_a_server_that_is_known) {
   }
 }
 
-TEST(EraDiscovery, what_a_legacy_client_found_out_is_known_to_a_modern_one) {
+TEST(EraDiscovery, uses_what_was_learned_for_a_legacy_client) {
   const EraRuns runs(of_era(Era::modern));
   {
     Client first(runs.run());
@@ -203,7 +203,7 @@ TEST(EraDiscovery, what_a_legacy_client_found_out_is_known_to_a_modern_one) {
   EXPECT_EQ(runs.starts(), before);
 }
 
-TEST(EraDiscovery, a_process_that_is_asked_more_starts_its_server) {
+TEST(EraDiscovery, the_next_request_after_a_cached_discover_starts_the_server) {
   const EraRuns runs(of_era(Era::modern));
   {
     Client first(runs.run());
@@ -217,7 +217,7 @@ TEST(EraDiscovery, a_process_that_is_asked_more_starts_its_server) {
 }
 
 // Its limit is 2 s.
-TEST(EraDiscovery, waits_no_longer_than_its_limit_for_a_server_that_hangs) {
+TEST(EraDiscovery, waits_for_a_hanging_server_only_up_to_its_limit) {
   Client client({.server = {"--hold", "server/discover,initialize"}});
   const auto began = std::chrono::steady_clock::now();
   EXPECT_THAT(versions_in(discover(client)), Not(Contains(modern_version)));
@@ -226,7 +226,7 @@ TEST(EraDiscovery, waits_no_longer_than_its_limit_for_a_server_that_hangs) {
   EXPECT_LT(took, milliseconds(3'500) * (is_instrumented() ? 5 : 1));
 }
 
-TEST(EraDiscovery, a_server_that_exits_on_it_is_a_legacy_one_and_is_started_again) {
+TEST(EraDiscovery, a_server_that_exits_on_it_is_legacy_and_started_again) {
   const EraRuns runs({"--die", "discover"});
   Client client(runs.run());
   EXPECT_THAT(versions_in(discover(client)), Not(Contains(modern_version)));
@@ -236,14 +236,14 @@ TEST(EraDiscovery, a_server_that_exits_on_it_is_a_legacy_one_and_is_started_agai
   EXPECT_EQ(runs.starts(), 2);
 }
 
-TEST(EraDiscovery, a_server_that_answers_it_without_the_modern_version_is_a_legacy_one) {
+TEST(EraDiscovery, a_server_that_answers_without_the_modern_version_is_legacy) {
   Client client(
       {.server = {"--answer", R"(server/discover={"supportedVersions":["2025-11-25"],"capabilities":{}})"}});
   EXPECT_THAT(versions_in(discover(client)), Not(Contains(modern_version)));
   EXPECT_EQ(text_of(client.call("echo", {{"text", "on"}})), "on");
 }
 
-TEST(EraDiscovery, of_a_gateway_offers_it_if_one_of_its_servers_has_it) {
+TEST(EraDiscovery, of_a_gateway_offers_the_modern_version_if_one_server_has_it) {
   const auto offers = [](const json::object& servers) {
     Client client(with(servers));
     return testing::Value(versions_in(discover(client)), Contains(modern_version));
@@ -254,7 +254,7 @@ TEST(EraDiscovery, of_a_gateway_offers_it_if_one_of_its_servers_has_it) {
   EXPECT_FALSE(offers({{"a", legacy}, {"b", legacy}}));
 }
 
-TEST(EraDiscovery, a_cli_does_not_count) {
+TEST(EraDiscovery, clis_do_not_count) {
   const FakeCli cli({cli_tool("show", {"show"})});
   Client client = cli.client();
   EXPECT_THAT(versions_in(discover(client)), Not(Contains(modern_version)));

@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(Ways, EraRefused,
                            return text(std::get<0>(way.param)) + "_client_" + std::get<1>(way.param);
                          });
 
-TEST_P(EraRefused, at_once_and_the_other_one_is_tried_in_a_fresh_process) {
+TEST_P(EraRefused, the_other_era_is_tried_in_a_new_process) {
   const EraRuns runs(server());
   Client client(runs.run());
   greet(client, client_era());
@@ -64,7 +64,7 @@ TEST_P(EraRefused, at_once_and_the_other_one_is_tried_in_a_fresh_process) {
   EXPECT_EQ(status_of(client, "generation"), "1") << "one start as far as the user is concerned";
 }
 
-TEST_P(EraRefused, and_asked_no_second_time_not_even_by_the_next_run) {
+TEST_P(EraRefused, the_rejected_era_is_not_tried_again_even_in_the_next_run) {
   const EraRuns runs(server());
   {
     Client first(runs.run());
@@ -78,7 +78,7 @@ TEST_P(EraRefused, and_asked_no_second_time_not_even_by_the_next_run) {
   EXPECT_EQ(runs.starts(), 4);
 }
 
-TEST_P(EraRefused, and_asked_again_when_the_server_has_become_one_of_that_era) {
+TEST_P(EraRefused, the_rejected_era_is_tried_again_once_the_server_supports_it) {
   const EraRuns runs({"--script", "script"});
   const Strings options = server();
   json::object refusing = {{"era", options[1]}};
@@ -109,7 +109,7 @@ TEST_P(EraRefused, and_asked_again_when_the_server_has_become_one_of_that_era) {
 
 // ---- Servers that take what they get.
 
-TEST(EraOfServers, is_that_of_the_client_if_the_server_has_both) {
+TEST(EraOfServers, is_the_clients_if_the_server_supports_both) {
   for (const Era era : {Era::legacy, Era::modern}) {
     const EraRuns runs({"--era", "both"});
     Client client(runs.run());
@@ -119,7 +119,7 @@ TEST(EraOfServers, is_that_of_the_client_if_the_server_has_both) {
   }
 }
 
-TEST(EraOfServers, is_what_the_user_says) {
+TEST(EraOfServers, is_what_the_user_configured) {
   for (const Era era : {Era::legacy, Era::modern}) {
     for (const Era client_era : {Era::legacy, Era::modern}) {
       const EraRuns runs({"--era", "both"});
@@ -134,7 +134,7 @@ TEST(EraOfServers, is_what_the_user_says) {
   }
 }
 
-TEST(EraOfServers, that_the_user_names_and_the_server_does_not_have_is_an_error_that_says_so) {
+TEST(EraOfServers, configured_but_unsupported_by_the_server_is_an_error) {
   const EraRuns runs(of_era(Era::legacy));
   Client client(runs.run({"--era", "modern", "--start-timeout", "1s"}));
   const std::string words = json::serialize(client.initialize());
@@ -143,7 +143,7 @@ TEST(EraOfServers, that_the_user_names_and_the_server_does_not_have_is_an_error_
 
 // ---- Silence. Its limit is 5 s, which is waited for once.
 
-TEST(EraOfServers, that_say_nothing_is_the_other_one_and_known_from_then_on) {
+TEST(EraOfServers, that_stay_silent_is_the_other_one_and_then_remembered) {
   const EraRuns runs(of_era(Era::modern, {"--deaf"}));
   {
     Client first(runs.run());
@@ -166,7 +166,7 @@ TEST(EraOfServers, that_say_nothing_is_the_other_one_and_known_from_then_on) {
 
 // ---- Neither.
 
-TEST(EraOfServers, that_take_neither_is_reported_in_the_clients_own_era_and_not_tried_in_a_loop) {
+TEST(EraOfServers, that_accept_neither_is_reported_without_retrying_in_a_loop) {
   const Strings refusing = {
       "--refuse", "initialize=no legacy here", "--refuse", "server/discover=no modern here", "--tap", "tap"};
   for (const Era era : {Era::legacy, Era::modern}) {
@@ -193,7 +193,7 @@ TEST(EraOfServers, that_take_neither_is_reported_in_the_clients_own_era_and_not_
   }
 }
 
-TEST(EraOfServers, that_exit_whatever_they_are_asked_is_the_clients_own_more_often_than_not) {
+TEST(EraOfServers, that_always_exit_is_mostly_tried_as_the_clients_own) {
   const TemporaryDirectory folder;
   const Strings command = {"sh", "-c", "read line; echo \"$line\" >> asked; exit 3"};
   Client client({.options = {"--cwd", folder.path(), "--queue-timeout", "500ms"}, .command = command});
@@ -207,7 +207,7 @@ TEST(EraOfServers, that_exit_whatever_they_are_asked_is_the_clients_own_more_oft
   EXPECT_LE(2 * modern, std::ssize(asked));
 }
 
-TEST(EraOfServers, that_crash_at_once_is_a_crash_and_tells_of_it) {
+TEST(EraOfServers, that_crash_at_once_is_unknown_and_the_crash_is_reported) {
   const EraRuns runs({"--die", "start", "--how", "7"});
   Client client(runs.run({"--start-timeout", "1s"}));
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("exited with code 7"));
@@ -215,7 +215,7 @@ TEST(EraOfServers, that_crash_at_once_is_a_crash_and_tells_of_it) {
 
 // ---- Servers that can't run twice.
 
-TEST(EraOfServers, that_cannot_run_twice_is_found_out_one_process_after_the_other) {
+TEST(EraOfServers, that_cannot_run_twice_is_probed_with_one_process_at_a_time) {
   for (const Era era : {Era::legacy, Era::modern}) {
     const TemporaryDirectory folder;
     const Strings command = {
@@ -260,7 +260,7 @@ TEST(EraOfServers, can_change_with_a_new_generation) {
   }
 }
 
-TEST(EraOfServers, is_found_out_again_when_somebody_restarts_one_that_took_neither_the_last_time) {
+TEST(EraOfServers, is_probed_again_when_a_server_that_accepted_neither_is_restarted) {
   for (const Era client_era : {Era::legacy, Era::modern}) {
     const EraRuns runs({"--script", "script"});
     const json::object good = {{"era", text(other(client_era))}};
@@ -282,7 +282,7 @@ TEST(EraOfServers, is_found_out_again_when_somebody_restarts_one_that_took_neith
 
 // ---- Where it is shown.
 
-TEST(EraShown, by_status_in_a_terminal_and_by_doctor) {
+TEST(EraShown, in_status_and_by_doctor) {
   Client client(with({{"old", server({})}, {"new", server({"--era", "modern"})}}));
   start(client, {"old", "new"});
   const auto said = [&](const Strings& words) { return run_mcpivot(words, client.directory()).out; };
@@ -297,7 +297,7 @@ TEST(EraShown, by_status_in_a_terminal_and_by_doctor) {
 
 // ---- Daemons.
 
-TEST(EraOfDaemons, is_found_out_like_that_of_processes) {
+TEST(EraOfDaemons, is_detected_like_that_of_processes) {
   for (const Era client_era : {Era::legacy, Era::modern}) {
     for (const char* daemon_era : {"legacy", "modern", "both"}) {
       SCOPED_TRACE(text(client_era) + " client, daemon of " + daemon_era);
@@ -311,7 +311,7 @@ TEST(EraOfDaemons, is_found_out_like_that_of_processes) {
   }
 }
 
-TEST(EraOfDaemons, is_asked_again_when_the_daemon_has_been_replaced) {
+TEST(EraOfDaemons, is_detected_again_after_the_daemon_was_replaced) {
   for (const Era client_era : {Era::legacy, Era::modern}) {
     for (const Era before : {Era::legacy, Era::modern}) {
       SCOPED_TRACE(text(client_era) + " client, " + text(before) + " daemon at first");
@@ -329,7 +329,7 @@ TEST(EraOfDaemons, is_asked_again_when_the_daemon_has_been_replaced) {
 
 // ---- Headers that repeat arguments.
 
-TEST(EraHeaders, that_a_daemon_finds_wrong_are_learned_again_and_the_call_runs_once) {
+TEST(EraHeaders, that_a_daemon_rejects_are_learned_again_and_the_call_runs_once) {
   for (const Era era : {Era::legacy, Era::modern}) {
     SCOPED_TRACE(text(era) + " client");
     const FakeDaemon daemon({"--era", "modern"});

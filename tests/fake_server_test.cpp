@@ -33,7 +33,7 @@ void expect_signal(Client& client, int number) {
   EXPECT_EQ(WTERMSIG(*status), number);
 }
 
-TEST(FakeServer, shakes_hands_calls_and_ends_at_eof) {
+TEST(FakeServer, initializes_answers_calls_and_ends_at_eof) {
   Client client(direct({}));
   const json::object answer = client.initialize("2025-03-26");
   EXPECT_EQ(answer.at("result").at("protocolVersion"), "2025-03-26");
@@ -45,7 +45,7 @@ TEST(FakeServer, shakes_hands_calls_and_ends_at_eof) {
   expect_exit(client, 0);
 }
 
-TEST(FakeServer, sleeps_beside_other_calls_and_honours_cancellation) {
+TEST(FakeServer, sleeps_during_other_calls_and_honours_cancellation) {
   Client client(direct({}));
   client.initialize();
   const auto long_sleep = client.send_call("sleep", {{"ms", 600'000}});
@@ -55,7 +55,7 @@ TEST(FakeServer, sleeps_beside_other_calls_and_honours_cancellation) {
   EXPECT_THAT(client.call_text("state"), HasSubstr("\"cancelled\":[" + std::to_string(long_sleep) + "]"));
 }
 
-TEST(FakeServer, reports_progress_before_its_answer) {
+TEST(FakeServer, reports_progress_before_its_response) {
   Client client(direct({}));
   client.initialize();
   const auto id = client.send(
@@ -76,7 +76,7 @@ TEST(FakeServer, asks_the_client_and_passes_its_answer_on) {
   EXPECT_EQ(text_of(client.await(id)), R"({"roots":[]})");
 }
 
-TEST(FakeServer, dies_as_told) {
+TEST(FakeServer, dies_as_instructed) {
   Client exits(direct({"--die", "start", "--how", "7"}));
   expect_exit(exits, 7);
 
@@ -99,7 +99,7 @@ TEST(FakeServer, dies_as_told) {
   EXPECT_TRUE(crashes.child().wait_stderr("panic: ouch", soon()));
 }
 
-TEST(FakeServer, counts_its_lives_and_changes_with_them) {
+TEST(FakeServer, counts_its_lives_and_changes_with_each) {
   const TemporaryDirectory directory;
   const std::string lives = directory.path() / "lives";
   const std::string script = directory.path() / "script.json";
@@ -166,7 +166,7 @@ TEST(FakeServer, writes_odd_lines_when_told_to) {
         "{\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"x\"}]},\"jsonrpc\":\"2.0\",\"id\":1.0}\r");
 }
 
-TEST(Harness, takes_a_flood_on_all_pipes_at_once) {
+TEST(Harness, handles_a_flood_on_all_pipes_at_once) {
   Client client(direct({"--stderr-flood", "20000"}));
   client.initialize();
   const auto id = client.send_call("big", {{"bytes", 5'000'000}});
@@ -175,7 +175,7 @@ TEST(Harness, takes_a_flood_on_all_pipes_at_once) {
   EXPECT_TRUE(client.child().wait_stderr("flood 20000 of 20000", soon()));
 }
 
-TEST(Harness, looks_at_processes) {
+TEST(Harness, inspects_processes) {
   EXPECT_TRUE(process_alive(getpid()));
   EXPECT_GT(rss_kb(getpid()), 0);
   EXPECT_GE(open_fds(getpid()), 3U);
@@ -183,7 +183,7 @@ TEST(Harness, looks_at_processes) {
 
 // ---- The modern era.
 
-TEST(FakeServer, of_the_modern_era_wants_every_request_to_say_who_asks) {
+TEST(FakeServer, of_the_modern_era_requires_client_information_in_every_request) {
   Client client(direct({"--era", "modern"}));
   EXPECT_EQ(code_of(client.request("initialize", {{"protocolVersion", "2025-11-25"}})), -32022);
   EXPECT_EQ(code_of(client.request("tools/list")), -32602);
@@ -198,7 +198,7 @@ TEST(FakeServer, of_the_modern_era_wants_every_request_to_say_who_asks) {
     EXPECT_EQ(code_of(client.request(gone)), -32601) << gone;
 }
 
-TEST(FakeServer, of_both_eras_takes_that_of_its_first_message_for_good) {
+TEST(FakeServer, of_both_eras_keeps_the_era_of_its_first_message) {
   Client modern(direct({"--era", "both"}));
   modern.meta = modern_meta();
   EXPECT_EQ(versions_in(modern.request("server/discover")), (Strings{modern_version, "2025-11-25"}));
@@ -211,7 +211,7 @@ TEST(FakeServer, of_both_eras_takes_that_of_its_first_message_for_good) {
   EXPECT_EQ(code_of(legacy.request("server/discover")), -32601);
 }
 
-TEST(FakeServer, that_is_deaf_says_nothing_to_the_other_era) {
+TEST(FakeServer, that_is_deaf_ignores_the_other_era) {
   Client client(direct({"--era", "legacy", "--deaf"}));
   client.meta = modern_meta();
   const auto unheard = client.send("server/discover");
@@ -247,7 +247,7 @@ TEST(FakeServer, requires_answers_round_after_round_in_either_era) {
   EXPECT_EQ(text_of(legacy.await(id)), R"([{"q":{"round":1}},{"q":{"round":2}}])");
 }
 
-TEST(FakeServer, tells_a_listener_what_it_listens_for_and_nobody_else) {
+TEST(FakeServer, notifies_only_listeners_and_only_of_what_they_listen_for) {
   Client client(direct({"--era", "modern"}));
   client.meta = modern_meta();
   const auto tools = listen(client, {{"toolsListChanged", true}});

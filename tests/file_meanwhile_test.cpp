@@ -28,7 +28,7 @@ bool wait_hanging(Client& client) {
   return wait_for_text(client.directory() / "tap", "initialize");
 }
 
-TEST(FileMeanwhile, a_handshake_that_waits_is_told_of_a_program_that_is_not_there) {
+TEST(FileMeanwhile, a_waiting_handshake_is_told_that_the_new_program_does_not_exist) {
   Client client(hanging());
   const auto hello = send_hello(client);
   ASSERT_TRUE(wait_hanging(client));
@@ -37,7 +37,7 @@ TEST(FileMeanwhile, a_handshake_that_waits_is_told_of_a_program_that_is_not_ther
   EXPECT_TRUE(client.request("ping").contains("result"));
 }
 
-TEST(FileMeanwhile, a_handshake_that_waits_is_answered_when_the_server_is_one_of_several) {
+TEST(FileMeanwhile, a_waiting_handshake_is_answered_when_a_second_server_is_added) {
   for (const json::object& first : {missing, server({"--hold", "initialize"})}) {
     Client client(hanging());
     const auto hello = send_hello(client);
@@ -49,7 +49,7 @@ TEST(FileMeanwhile, a_handshake_that_waits_is_answered_when_the_server_is_one_of
   }
 }
 
-TEST(FileMeanwhile, a_handshake_and_a_list_that_wait_are_answered_when_no_server_is_left) {
+TEST(FileMeanwhile, a_waiting_handshake_and_list_are_answered_when_no_server_is_left) {
   Client client(hanging());
   const auto hello = send_hello(client);
   const auto list = client.send("tools/list");
@@ -61,7 +61,7 @@ TEST(FileMeanwhile, a_handshake_and_a_list_that_wait_are_answered_when_no_server
   EXPECT_EQ(client.child().wait_exit(soon()), 0);
 }
 
-TEST(FileMeanwhile, a_handshake_that_waits_is_answered_when_the_server_gets_another_name) {
+TEST(FileMeanwhile, a_waiting_handshake_is_answered_when_the_server_is_renamed) {
   Client client(hanging());
   const auto hello = send_hello(client);
   ASSERT_TRUE(wait_hanging(client));

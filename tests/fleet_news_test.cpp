@@ -38,7 +38,7 @@ std::string instructions_in(const json::object& hello) {
 
 // ---- Servers come, go and fail.
 
-TEST(FleetNews, servers_that_come_and_go_with_the_file_are_told_once) {
+TEST(FleetNews, servers_added_to_or_removed_from_the_file_are_reported_once) {
   json::object servers = two();
   servers["beta"].as_object()["active"] = true;
   Client client(with(servers));
@@ -75,7 +75,7 @@ TEST(FleetNews, of_many_servers_at_once_is_bounded) {
               AllOf(HasSubstr("\"more19\""), Not(HasSubstr("\"more20\"")), HasSubstr("… and 10 more.")));
 }
 
-TEST(FleetNews, an_active_server_that_fails_at_the_start_is_told_once) {
+TEST(FleetNews, an_active_server_that_fails_at_startup_is_reported_once) {
   json::object servers = two();
   servers["missing"] = missing;
   servers["dying"] = server({"--die", "start", "--how", "7"}, {{"active", true}});
@@ -91,7 +91,7 @@ TEST(FleetNews, an_active_server_that_fails_at_the_start_is_told_once) {
   EXPECT_EQ(blocks(client.call("alpha__echo")), 1U) << "told twice";
 }
 
-TEST(FleetNews, a_failure_that_is_known_at_the_handshake_stands_in_the_instructions) {
+TEST(FleetNews, a_failure_known_at_the_handshake_is_in_the_instructions) {
   json::object servers = two();
   servers["missing"] = missing;
   Client client(with(servers));
@@ -100,7 +100,7 @@ TEST(FleetNews, a_failure_that_is_known_at_the_handshake_stands_in_the_instructi
               HasSubstr("These active servers could not be started:\n\"missing\": cannot start"));
 }
 
-TEST(FleetNews, a_daemon_that_was_away_at_the_start_is_told_of_when_it_is_there) {
+TEST(FleetNews, a_daemon_that_was_away_at_startup_is_announced_when_it_is_ready) {
   const int port = free_port();
   json::object servers = two();
   servers["app"] =
@@ -117,7 +117,7 @@ TEST(FleetNews, a_daemon_that_was_away_at_the_start_is_told_of_when_it_is_there)
 
 // ---- Trouble with the file.
 
-TEST(FleetNews, a_file_that_is_no_json_is_told_where_a_model_looks) {
+TEST(FleetNews, an_invalid_config_file_is_reported_where_a_model_looks) {
   Client client({.config = no_json});
   const std::string instructions = instructions_in(client.initialize());
   const std::string place = (client.directory() / "mcpivot.json").string() + ":2:";
@@ -136,14 +136,14 @@ TEST(FleetNews, a_file_that_is_no_json_is_told_where_a_model_looks) {
               AllOf(HasSubstr("the configuration's errors are fixed"), HasSubstr("\n+ \"alpha\": active")));
 }
 
-TEST(FleetNews, an_empty_file_says_that_it_names_no_server) {
+TEST(FleetNews, an_empty_file_is_reported_as_naming_no_server) {
   Client client({.config = "{}"});
   EXPECT_THAT(instructions_in(client.initialize()), HasSubstr("the configuration names none"));
   EXPECT_THAT(text_of(client.call("pivot_activate", {{"server", "alpha"}})),
               HasSubstr("there is no server: the configuration names none"));
 }
 
-TEST(FleetNews, errors_in_a_changed_file_stand_in_the_status_until_they_are_mended) {
+TEST(FleetNews, errors_in_a_changed_file_are_in_the_status_until_fixed) {
   Client client(with(two()));
   start(client);
   rewrite(client, no_json);
@@ -157,7 +157,7 @@ TEST(FleetNews, errors_in_a_changed_file_stand_in_the_status_until_they_are_mend
   EXPECT_THAT(client.call_text("pivot_status"), StartsWith("servers: "));
 }
 
-TEST(FleetNews, trouble_beside_a_single_server_stands_before_its_own_instructions) {
+TEST(FleetNews, problems_come_before_the_instructions_of_a_single_server) {
   Client client(with({{"alpha", server({"--instructions", "Alpha is first."})}}, {{"names", 7}}));
   EXPECT_THAT(instructions_in(client.initialize()),
               AllOf(StartsWith("The configuration of mcpivot has errors: "), HasSubstr("\"names\""),
@@ -210,7 +210,7 @@ TEST(SeenNames, of_several_servers_stay_prefixed_when_one_is_left) {
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "still"}}), "still");
 }
 
-TEST(SeenNames, that_would_clash_with_a_tool_of_ours_are_changed_and_the_model_is_told) {
+TEST(SeenNames, that_clash_with_a_control_tool_are_changed_and_the_model_is_told) {
   json::object servers = {{"alpha", server({"--only", "echo", "--tool", "pivot_search"})}};
   Client client(with(servers));
   client.initialize();

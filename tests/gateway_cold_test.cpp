@@ -30,46 +30,46 @@ Deadline at_last() {
   return in(seconds(20));
 }
 
-TEST(ColdGateway, a_list_has_the_tools_of_active_servers_that_are_just_starting) {
+TEST(ColdGateway, a_list_contains_the_tools_of_active_servers_that_are_starting) {
   Client client(with({{"slow", slow({{"active", true}})}, {"other", server({})}}));
   client.initialize();
   EXPECT_THAT(tools_of(client), Contains("slow__echo"));
 }
 
-TEST(ColdGateway, the_handshake_waits_for_nobody) {
+TEST(ColdGateway, the_handshake_waits_for_no_server) {
   Client client(with({{"slow", silent({{"active", true}})}, {"other", silent()}}));
   client.initialize();
   EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("slow: active, starting"));
 }
 
-TEST(ColdGateway, a_search_finds_what_servers_have_that_are_just_starting) {
+TEST(ColdGateway, a_search_finds_the_tools_of_servers_that_are_starting) {
   Client client(with({{"slow", slow()}, {"other", server({"--only", "none"})}}));
   client.initialize();
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}),
               AllOf(HasSubstr("slow__echo (inactive"), Not(HasSubstr("starting"))));
 }
 
-TEST(ColdGateway, a_call_reaches_a_server_that_is_just_starting) {
+TEST(ColdGateway, a_call_reaches_a_server_that_is_starting) {
   Client client(with({{"slow", slow()}, {"other", server({})}}));
   client.initialize();
   EXPECT_EQ(own(client, "pivot_call", {{"tool", "slow__echo"}, {"arguments", {{"text", "through"}}}}),
             "through");
 }
 
-TEST(ColdGateway, a_tool_of_an_active_server_that_is_just_starting_is_called_by_its_name) {
+TEST(ColdGateway, a_tool_of_an_active_server_that_is_starting_can_be_called_by_name) {
   Client client(with({{"slow", slow({{"active", true}})}, {"other", silent()}}));
   client.initialize();
   EXPECT_EQ(own(client, "slow__echo", {{"text", "direct"}}), "direct");
 }
 
-TEST(ColdGateway, activating_a_server_that_is_just_starting_tells_its_tools) {
+TEST(ColdGateway, activating_a_server_that_is_starting_lists_its_tools) {
   Client client(with({{"slow", slow()}, {"other", silent()}}));
   client.initialize();
   EXPECT_THAT(client.call_text("pivot_activate", {{"server", "slow"}}),
               HasSubstr("[mcpivot] \"slow\" is now active; tools: slow__echo, slow__sleep."));
 }
 
-TEST(ColdGateway, those_that_take_longer_are_named) {
+TEST(ColdGateway, servers_that_take_longer_are_named) {
   Client client(with({{"silent", silent({{"active", true}})},
                       {"mute", silent()},
                       {"other", server({"--only", "echo"}, {{"active", true}})}}));
@@ -99,7 +99,7 @@ TEST(ColdGateway, those_that_take_longer_are_named) {
   EXPECT_EQ(client.call_text("other__echo", {{"text", "y"}}), "y");
 }
 
-TEST(ColdGateway, a_server_that_fails_keeps_nobody_waiting) {
+TEST(ColdGateway, a_server_that_fails_keeps_no_request_waiting) {
   Client client(
       with({{"broken", server({"--die", "start"}, {{"active", true}})}, {"slow", slow({{"active", true}})}}));
   client.initialize();
@@ -107,7 +107,7 @@ TEST(ColdGateway, a_server_that_fails_keeps_nobody_waiting) {
 }
 
 // Nothing is known about what it has, which is not the same as a tool that doesn't exist.
-TEST(ColdGateway, a_server_that_can_not_be_started_is_named_with_the_reason) {
+TEST(ColdGateway, a_server_that_cannot_be_started_is_named_with_the_reason) {
   Client client(with({{"broken", server({"--die", "start"})},
                       {"missing", {{"command", "/no/such/program"}, {"active", true}}},
                       {"other", server({"--only", "echo"}, {{"active", true}})}}));
@@ -124,7 +124,7 @@ TEST(ColdGateway, a_server_that_can_not_be_started_is_named_with_the_reason) {
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}), unknown);
 }
 
-TEST(ColdGateway, a_request_that_waits_can_be_taken_back) {
+TEST(ColdGateway, a_waiting_request_can_be_cancelled) {
   Client client(with({{"silent", silent()}, {"other", silent()}}));
   client.initialize();
   const auto search = client.send_call("pivot_search", {{"query", "anything"}});
@@ -134,7 +134,7 @@ TEST(ColdGateway, a_request_that_waits_can_be_taken_back) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(ColdGateway, the_end_of_mcpivot_answers_whoever_waits) {
+TEST(ColdGateway, waiting_requests_are_answered_when_mcpivot_ends) {
   Client client(with({{"silent", silent()}, {"other", silent()}}));
   client.initialize();
   const auto search = client.send_call("pivot_search", {{"query", "anything"}});
@@ -161,7 +161,7 @@ class Remembered : public testing::Test {
   TemporaryDirectory folder_;
 };
 
-TEST_F(Remembered, what_one_client_learnt_is_there_for_another_one) {
+TEST_F(Remembered, lists_learned_for_one_client_are_used_for_another) {
   const json::object servers{{"one", server_of_one_life()}, {"other", server({"--only", "none"})}};
   {
     Client first(run(servers));
@@ -174,7 +174,7 @@ TEST_F(Remembered, what_one_client_learnt_is_there_for_another_one) {
   EXPECT_THAT(second.call_text("pivot_status"), HasSubstr("one: active, starting"));
 }
 
-TEST_F(Remembered, what_doctor_learnt_is_there_for_the_first_client) {
+TEST_F(Remembered, lists_learned_by_doctor_are_used_for_the_first_client) {
   const json::object servers{{"one", server_of_one_life()}, {"other", server({"--only", "none"})}};
   std::ofstream(folder_.path() / "mcpivot.json") << file_of(servers);
   Environment added = environment();
@@ -188,7 +188,7 @@ TEST_F(Remembered, what_doctor_learnt_is_there_for_the_first_client) {
 
 // ---- Over HTTP.
 
-TEST(ColdServe, the_first_list_of_a_client_has_the_tools_of_servers_that_are_just_starting) {
+TEST(ColdServe, the_first_list_of_a_client_contains_the_tools_of_servers_that_are_starting) {
   const TemporaryDirectory folder;
   json::object shared = slow({{"active", true}, {"sharing", "shared"}});
   private_file(folder.path() / "mcpivot.json",

@@ -13,7 +13,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-TEST(Gateway, the_file_is_watched_and_others_do_not_notice) {
+TEST(Gateway, changing_one_server_in_the_file_does_not_affect_others) {
   Client client(with(two()));
   start(client);
   const std::string alpha = own(client, "alpha__pid");
@@ -34,7 +34,7 @@ TEST(Gateway, the_file_is_watched_and_others_do_not_notice) {
   EXPECT_EQ(own(client, "alpha__pid"), alpha);
 }
 
-TEST(Gateway, a_call_of_a_server_that_is_taken_out_of_the_file_may_end) {
+TEST(Gateway, a_call_of_a_server_removed_from_the_file_may_finish) {
   json::object servers = two();
   Client client(with(servers));
   start(client);
@@ -49,7 +49,7 @@ TEST(Gateway, a_call_of_a_server_that_is_taken_out_of_the_file_may_end) {
   EXPECT_FALSE(is_error(client.await(call)));
 }
 
-TEST(Gateway, a_call_that_outlasts_its_server_in_the_file_is_told_so) {
+TEST(Gateway, a_call_that_outlasts_its_removed_server_gets_an_explanation) {
   json::object servers = two();
   servers["beta"].as_object()["timeouts"] = json::object{{"drain", "50ms"}};
   Client client(with(servers));
@@ -66,7 +66,7 @@ TEST(Gateway, a_call_that_outlasts_its_server_in_the_file_is_told_so) {
   EXPECT_THAT(text_of(client.await(call)), HasSubstr("because it was removed from the configuration"));
 }
 
-TEST(Gateway, a_changed_queue_time_counts_for_those_who_come_then) {
+TEST(Gateway, a_changed_queue_timeout_applies_to_later_requests) {
   json::object servers = two();
   Client client(with(servers));
   start(client);
@@ -80,7 +80,7 @@ TEST(Gateway, a_changed_queue_time_counts_for_those_who_come_then) {
   EXPECT_THAT(answer, HasSubstr("the request waited 100 ms for it to be ready"));
 }
 
-TEST(Gateway, replayed_calls_that_the_file_no_longer_names_are_not_made_again) {
+TEST(Gateway, calls_that_the_file_no_longer_lists_under_replay_are_not_repeated) {
   json::object servers = two();
   const auto replaying = [&](json::array tools) {
     servers["alpha"] = server({"--journal", "journal"}, {{"active", true}, {"replay", std::move(tools)}});
@@ -102,7 +102,7 @@ TEST(Gateway, replayed_calls_that_the_file_no_longer_names_are_not_made_again) {
   EXPECT_EQ(times(" echo "), 1);
 }
 
-TEST(Gateway, a_start_command_that_is_added_to_the_file_starts_the_daemon) {
+TEST(Gateway, a_start_command_added_to_the_file_starts_the_daemon) {
   const std::string port = std::to_string(free_port());
   json::object servers = two();
   servers["app"] = json::object{{"url", "http://127.0.0.1:" + port + "/mcp"}, {"active", true}};
@@ -115,7 +115,7 @@ TEST(Gateway, a_start_command_that_is_added_to_the_file_starts_the_daemon) {
   kill(std::stoi(content_of(client.directory() / "daemon.pid")), SIGKILL);
 }
 
-TEST(Gateway, a_file_that_does_not_parse_changes_nothing_and_the_model_is_told_where) {
+TEST(Gateway, an_invalid_file_changes_nothing_and_the_model_is_told_where_the_error_is) {
   Client client(with(two()));
   start(client);
   rewrite(client, "{\n  \"mcpServers\": {\n    \"alpha\": }\n}");
@@ -125,7 +125,7 @@ TEST(Gateway, a_file_that_does_not_parse_changes_nothing_and_the_model_is_told_w
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "still"}}), "still");
 }
 
-TEST(Gateway, a_server_with_an_error_does_not_make_the_other_one_bare) {
+TEST(Gateway, an_error_in_one_server_does_not_remove_the_prefix_of_the_other) {
   json::object servers = two();
   servers["beta"] = json::object{{"command", 7}};
   Client client(with(servers));
@@ -134,7 +134,7 @@ TEST(Gateway, a_server_with_an_error_does_not_make_the_other_one_bare) {
   EXPECT_THAT(text_of(client.call("alpha__echo")), HasSubstr("mcpivot.json:1:"));
 }
 
-TEST(Gateway, a_file_without_any_good_server_still_serves_the_client) {
+TEST(Gateway, a_file_without_any_valid_server_still_serves_the_client) {
   Client client({.config = "{ \"mcpServers\": { \"alpha\": { \"command\": 7 } } }"});
   EXPECT_TRUE(client.initialize().contains("result"));
   EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("servers: 0"));

@@ -13,7 +13,7 @@ using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
 
-TEST(Gateway, a_server_that_cannot_start_or_hangs_delays_nobody) {
+TEST(Gateway, a_server_that_fails_or_hangs_at_startup_delays_no_other) {
   json::object servers = two();
   servers["missing"] = json::object{{"command", "/no/such/program"}, {"active", true}};
   servers["hanging"] = server({"--hold", "initialize"}, {{"active", true}});
@@ -27,7 +27,7 @@ TEST(Gateway, a_server_that_cannot_start_or_hangs_delays_nobody) {
   EXPECT_THAT(status, AllOf(HasSubstr("missing: active, failed"), HasSubstr("hanging: active, starting")));
 }
 
-TEST(Gateway, a_crash_is_reported_under_the_names_that_the_client_knows_and_costs_the_others_nothing) {
+TEST(Gateway, a_crash_is_reported_with_prefixed_names_and_affects_no_other_server) {
   Client client(with(two()));
   start(client);
   client.call("pivot_activate", {{"server", "beta"}});
@@ -41,7 +41,7 @@ TEST(Gateway, a_crash_is_reported_under_the_names_that_the_client_knows_and_cost
   EXPECT_EQ(std::stoi(own(client, "alpha__pid")), alpha);
 }
 
-TEST(Gateway, an_inactive_server_that_crashes_bothers_no_model) {
+TEST(Gateway, a_crash_of_an_inactive_server_is_not_reported_to_the_model) {
   Client client(with(two()));
   start(client);
   EXPECT_TRUE(is_error(client.call("pivot_call", {{"tool", "beta__crash"}})));
@@ -49,7 +49,7 @@ TEST(Gateway, an_inactive_server_that_crashes_bothers_no_model) {
   EXPECT_EQ(blocks(client.call("alpha__echo", {{"text", "x"}})), 1U);
 }
 
-TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
+TEST(Gateway, a_change_in_one_server_is_reported_in_the_next_result_of_any) {
   json::object servers = two();
   servers["beta"] =
       server({"--lives", "b", "--only", "echo", "--life", "2+", "--tool", "fresh"}, {{"active", true}});
@@ -65,7 +65,7 @@ TEST(Gateway, what_changed_in_one_server_is_told_with_the_next_answer_of_any) {
   EXPECT_EQ(client.call_text("alpha__echo", {{"text", "once"}}), "once");
 }
 
-TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call_starts_each) {
+TEST(Gateway, a_stop_that_frees_a_program_stops_every_server_running_it) {
   const TemporaryDirectory folder;
   const std::string program = (folder.path() / "server").string();
   fs::copy_file(fake_server_binary(), program);
@@ -87,7 +87,7 @@ TEST(Gateway, a_stop_that_frees_a_program_stops_all_who_run_it_and_the_next_call
   for (const char* tool : {"alpha__echo", "beta__echo"}) EXPECT_EQ(own(client, tool, {{"text", "up"}}), "up");
 }
 
-TEST(Gateway, many_servers_are_warm_at_once) {
+TEST(Gateway, many_servers_are_started_in_advance) {
   json::object servers;
   Strings names;
   for (int i = 0; i < 20; ++i) {
@@ -107,7 +107,7 @@ TEST(Gateway, many_servers_are_warm_at_once) {
 
 // ---- Lazy servers.
 
-TEST(Gateway, a_lazy_server_starts_at_its_first_use_and_is_listed_from_its_last_run) {
+TEST(Gateway, a_lazy_server_is_listed_from_its_last_run_and_starts_when_used) {
   TemporaryDirectory folder;
   json::object servers = two();
   servers["beta"] = server({"--only", "echo", "--journal", (folder.path() / "journal").string()},
@@ -129,13 +129,13 @@ TEST(Gateway, a_lazy_server_starts_at_its_first_use_and_is_listed_from_its_last_
   EXPECT_EQ(own(second, "beta__echo", {{"text", "awake"}}), "awake");
 }
 
-TEST(Gateway, a_lone_lazy_server_that_never_ran_shows_its_tools) {
+TEST(Gateway, a_lone_lazy_server_lists_its_tools_even_if_it_never_ran) {
   Client client(with({{"alpha", server({"--only", "echo"}, {{"start", "lazy"}})}}));
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("\"fake\""));
   EXPECT_THAT(tools_of(client), Contains("echo"));
 }
 
-TEST(Gateway, an_inactive_server_rests_after_a_while_and_wakes_when_called) {
+TEST(Gateway, an_inactive_server_rests_after_a_while_and_is_started_by_a_call) {
   json::object servers = two();
   servers["beta"] = server({"--only", "echo", "--lives", "b"}, {{"idle_stop", "100ms"}});
   Client client(with(servers));
@@ -150,7 +150,7 @@ TEST(Gateway, an_inactive_server_rests_after_a_while_and_wakes_when_called) {
   EXPECT_EQ(own(client, "pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "up"}}}}), "up");
 }
 
-TEST(Gateway, a_server_rests_only_when_the_results_of_its_tasks_were_fetched) {
+TEST(Gateway, a_server_rests_only_after_the_results_of_its_tasks_were_fetched) {
   json::object servers = two();
   for (const char* name : {"beta", "gamma"})
     servers[name] = server({"--only", "echo"}, {{"idle_stop", "100ms"}, {"active", true}});

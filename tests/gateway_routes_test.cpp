@@ -31,7 +31,7 @@ TEST(Gateway, bare_names_are_prefixed_where_two_clash) {
   EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("name clash: echo of \"alpha\""));
 }
 
-TEST(Gateway, long_and_odd_names_stay_within_what_clients_take_and_are_stable) {
+TEST(Gateway, long_and_odd_names_become_stable_names_that_clients_accept) {
   const std::string tool(80, 'x');
   const json::object servers = {
       {"a server with spaces", server({"--only", "echo", "--tool", tool}, {{"active", true}})},
@@ -56,7 +56,7 @@ TEST(Gateway, long_and_odd_names_stay_within_what_clients_take_and_are_stable) {
 }
 
 // Larger than a pipe, so that most of it still waits to be written when the lists are built again.
-TEST(Gateway, a_large_list_that_waits_for_its_reader_stays_as_it_was) {
+TEST(Gateway, a_large_list_that_waits_for_its_reader_does_not_change) {
   json::object servers = two();
   const std::string words(3'000'000, 'w');
   servers["alpha"].as_object()["tools"] = {{"describe", {{"echo", words}}}};
@@ -76,7 +76,7 @@ TEST(Gateway, a_large_list_that_waits_for_its_reader_stays_as_it_was) {
   EXPECT_THAT(after, AllOf(Not(HasSubstr(words)), HasSubstr("pivot_restart")));
 }
 
-TEST(Gateway, tools_are_allowed_denied_renamed_and_redescribed) {
+TEST(Gateway, tools_can_be_allowed_denied_renamed_and_redescribed) {
   json::object rules = {{"allow", json::array{"e*", "pid", "sleep"}},
                         {"deny", json::array{"env"}},
                         {"rename", {{"echo", "say"}}},
@@ -98,7 +98,7 @@ TEST(Gateway, tools_are_allowed_denied_renamed_and_redescribed) {
 
 // ---- Everything else that is routed.
 
-TEST(Gateway, prompts_and_resources_find_their_servers) {
+TEST(Gateway, prompts_and_resources_reach_their_servers) {
   const json::object servers = {
       {"alpha", server({"--prompt", "mine", "--resource", "alpha://only"}, {{"active", true}})},
       {"beta", server({"--prompt", "mine", "--resource", "beta://only"}, {{"active", true}})}};
@@ -151,7 +151,7 @@ TEST(Gateway, a_malformed_log_message_reaches_the_client_as_valid_json) {
   }
 }
 
-TEST(Gateway, the_log_level_goes_to_all_and_log_messages_say_whose_they_are) {
+TEST(Gateway, the_log_level_reaches_all_servers_and_log_messages_name_theirs) {
   Client client(with(two()));
   start(client);
   EXPECT_TRUE(client.request("logging/setLevel", {{"level", "debug"}}).contains("result"));
@@ -169,7 +169,7 @@ TEST(Gateway, the_log_level_goes_to_all_and_log_messages_say_whose_they_are) {
   }
 }
 
-TEST(Gateway, a_log_level_that_there_is_not_is_refused) {
+TEST(Gateway, an_unknown_log_level_is_rejected) {
   Client client(with(two()));
   start(client);
   for (const json::object& params :
@@ -181,7 +181,7 @@ TEST(Gateway, a_log_level_that_there_is_not_is_refused) {
   EXPECT_THAT(own(client, "alpha__state"), Not(HasSubstr("loud")));
 }
 
-TEST(Gateway, servers_ask_the_client_each_for_itself) {
+TEST(Gateway, each_server_can_ask_the_client) {
   Client client(with(two()));
   start(client);
   client.call("pivot_activate", {{"server", "beta"}});
@@ -196,7 +196,7 @@ TEST(Gateway, servers_ask_the_client_each_for_itself) {
   EXPECT_FALSE(is_error(client.await(b)));
 }
 
-TEST(Gateway, tasks_are_asked_of_the_server_that_has_them) {
+TEST(Gateway, task_requests_reach_the_server_of_the_task) {
   Client client(with(two()));
   const json::object hello = client.initialize("2025-11-25");
   EXPECT_TRUE(hello.at("result").at("capabilities").at("tasks").at("requests").at("tools").is_object());
@@ -211,7 +211,7 @@ TEST(Gateway, tasks_are_asked_of_the_server_that_has_them) {
   EXPECT_TRUE(client.request("tasks/result", {{"taskId", "nobody's"}}).contains("error"));
 }
 
-TEST(Gateway, a_method_that_nobody_knows_is_refused) {
+TEST(Gateway, an_unknown_method_is_rejected) {
   Client client(with(two()));
   start(client);
   EXPECT_EQ(client.request("custom/method").at("error").at("code"), -32601);

@@ -37,7 +37,7 @@ TEST(Gateway, only_active_servers_are_listed) {
   EXPECT_EQ(tools_of(client), tools);
 }
 
-TEST(Gateway, a_server_that_is_activated_before_it_is_ready_says_so_once) {
+TEST(Gateway, a_server_activated_before_it_is_ready_is_announced_once) {
   json::object servers = two();
   servers["beta"] = server({"--hold", "initialize"});
   Client client(with(servers));
@@ -59,7 +59,7 @@ TEST(Gateway, an_ambiguous_or_unknown_name_lists_the_candidates) {
   EXPECT_THAT(client.call_text("pivot_activate", {{"server", "alpha"}}), HasSubstr("was already active"));
 }
 
-TEST(Gateway, a_tool_of_an_inactive_server_says_how_to_activate_it_and_can_be_called_through) {
+TEST(Gateway, a_tool_of_an_inactive_server_says_how_to_activate_or_pivot_call_it) {
   Client client(with(two()));
   start(client);
   const json::object answer = client.call("beta__echo", {{"text", "x"}});
@@ -71,7 +71,7 @@ TEST(Gateway, a_tool_of_an_inactive_server_says_how_to_activate_it_and_can_be_ca
   EXPECT_THAT(json::serialize(client.call("nobody__echo")), HasSubstr("Unknown tool: nobody__echo"));
 }
 
-TEST(Gateway, arguments_of_a_call_through_may_be_spelled_as_a_string_and_nothing_else) {
+TEST(Gateway, arguments_of_pivot_call_may_be_an_object_or_a_json_string) {
   Client client(with(two()));
   start(client);
   const auto call = [&](const json::value& arguments) {
@@ -91,7 +91,7 @@ TEST(Gateway, arguments_of_a_call_through_may_be_spelled_as_a_string_and_nothing
   EXPECT_THAT(text_of(client.call("pivot_call")), HasSubstr("say which tool"));
 }
 
-TEST(Gateway, a_call_through_has_progress_and_can_be_cancelled) {
+TEST(Gateway, pivot_call_has_progress_and_can_be_cancelled) {
   Client client(with(two()));
   start(client);
   const auto id = client.send(
@@ -109,7 +109,7 @@ TEST(Gateway, a_call_through_has_progress_and_can_be_cancelled) {
       soon()));
 }
 
-TEST(Gateway, remembers_what_was_active) {
+TEST(Gateway, remembers_which_servers_were_active) {
   TemporaryDirectory state;
   const std::string file = (state.path() / "mcpivot.json").string();
   std::ofstream(file) << file_of(two(), {{"remember", true}});
@@ -128,7 +128,7 @@ TEST(Gateway, remembers_what_was_active) {
   EXPECT_THAT(tools_of(second), AllOf(Contains("beta__echo"), Not(Contains("alpha__echo"))));
 }
 
-TEST(Gateway, costs_little_context_when_nothing_is_active) {
+TEST(Gateway, uses_little_context_when_no_server_is_active) {
   json::object servers;
   for (int i = 0; i < 5; ++i) servers["server" + std::to_string(i)] = server({});
   Client client(with(servers));
@@ -138,7 +138,7 @@ TEST(Gateway, costs_little_context_when_nothing_is_active) {
   EXPECT_LE(tools.size() + instructions, 2500U);
 }
 
-TEST(Gateway, tools_are_found_by_what_they_do) {
+TEST(Gateway, tools_are_found_by_their_purpose) {
   json::object servers = two();
   servers["beta"] = server({"--only", "echo", "--tool",
                             R"({"name":"resize_image","description":"Scales a picture to another size",)"
@@ -156,7 +156,7 @@ TEST(Gateway, tools_are_found_by_what_they_do) {
   EXPECT_TRUE(is_error(client.call("pivot_search")));
 }
 
-TEST(Gateway, a_file_with_one_server_shows_it_as_it_is) {
+TEST(Gateway, a_file_with_one_server_presents_it_as_it_is) {
   Client client(with({{"alpha", server({"--name", "alpha"})}}));
   const json::object hello = client.initialize();
   EXPECT_EQ(hello.at("result").at("serverInfo").at("name"), "alpha");
@@ -166,7 +166,7 @@ TEST(Gateway, a_file_with_one_server_shows_it_as_it_is) {
   EXPECT_EQ(own(client, "echo", {{"text", "bare"}}), "bare");
 }
 
-TEST(Compat, mcpflip_has_its_three_tools_and_bare_names) {
+TEST(Compat, mcpflip_has_its_three_tools_and_bare_tool_names) {
   const json::object servers = {{"alpha", server({"--only", "echo"}, {{"active", true}})},
                                 {"beta", server({"--only", "pid"})}};
   Client client(with(servers, {}, {"--compat", "mcpflip"}));

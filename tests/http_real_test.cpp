@@ -40,7 +40,7 @@ class RealDaemons : public testing::Test {
   }
 };
 
-TEST_F(RealDaemons, the_reference_server_over_streamable_http) {
+TEST_F(RealDaemons, the_reference_server_works_over_streamable_http) {
   Daemon daemon = everything("streamableHttp");
   daemon.start();
   Client client(to(daemon.url()));
@@ -59,7 +59,7 @@ TEST_F(RealDaemons, the_reference_server_over_streamable_http) {
   EXPECT_EQ(own_text(client.await(waits)), "Echo: later");
 }
 
-TEST_F(RealDaemons, the_reference_server_over_the_old_transport) {
+TEST_F(RealDaemons, the_reference_server_works_over_the_old_transport) {
   Daemon daemon = everything("sse");
   daemon.start();
   Client client(to(daemon.url("/sse")));
@@ -73,7 +73,7 @@ TEST_F(RealDaemons, the_reference_server_over_the_old_transport) {
   EXPECT_EQ(own_text(client.await(waits)), "Echo: later");
 }
 
-TEST_F(RealDaemons, a_stream_that_the_sdk_breaks_off_is_resumed) {
+TEST_F(RealDaemons, a_stream_broken_by_the_sdk_is_resumed) {
   Daemon daemon = resumable();
   daemon.start();
   Client client(to(daemon.url()));
@@ -82,7 +82,7 @@ TEST_F(RealDaemons, a_stream_that_the_sdk_breaks_off_is_resumed) {
   EXPECT_EQ(status_of(client, "reconnects"), "0");
 }
 
-TEST_F(RealDaemons, the_queue_is_written_in_order) {
+TEST_F(RealDaemons, queued_calls_arrive_in_order) {
   Daemon daemon = resumable();
   daemon.start();
   Client client(to(daemon.url()));
@@ -100,7 +100,7 @@ TEST_F(RealDaemons, the_queue_is_written_in_order) {
   EXPECT_EQ(own(client, "arrivals"), order);
 }
 
-TEST_F(RealDaemons, one_that_is_stopped_in_its_tracks_answers_when_it_goes_on) {
+TEST_F(RealDaemons, a_suspended_daemon_answers_once_it_continues) {
   Daemon daemon = resumable();
   daemon.start();
   Client client(to(daemon.url()));
@@ -113,7 +113,7 @@ TEST_F(RealDaemons, one_that_is_stopped_in_its_tracks_answers_when_it_goes_on) {
   EXPECT_EQ(status_of(client, "reconnects"), "0");
 }
 
-TEST_F(RealDaemons, one_that_is_silent_is_given_up_at_the_deadline) {
+TEST_F(RealDaemons, a_call_of_a_silent_daemon_times_out) {
   Daemon daemon = resumable();
   daemon.start();
   Client client(to(daemon.url(), {"--call-timeout", "500ms"}));
@@ -125,7 +125,7 @@ TEST_F(RealDaemons, one_that_is_silent_is_given_up_at_the_deadline) {
   EXPECT_FALSE(is_error(client.call("count")));
 }
 
-TEST_F(RealDaemons, one_that_moves_to_another_port_and_back_is_found_again) {
+TEST_F(RealDaemons, a_daemon_that_moves_to_another_port_and_back_is_found_again) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -171,7 +171,7 @@ void restart_under_load(Client& client, int restarts, const std::string& unsafe,
   EXPECT_THAT(client.answers, testing::IsEmpty()) << "something was answered twice";
 }
 
-TEST_F(RealDaemons, fifty_restarts_under_load_lose_no_call_and_double_none) {
+TEST_F(RealDaemons, fifty_restarts_under_load_lose_and_repeat_no_call) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -251,7 +251,7 @@ class BehindNginx : public testing::Test {
   }
 };
 
-TEST_F(BehindNginx, everything_works_as_without) {
+TEST_F(BehindNginx, everything_works_as_without_nginx) {
   const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url(), {"--cacert", nginx.authority()}));
@@ -266,7 +266,7 @@ TEST_F(BehindNginx, everything_works_as_without) {
   EXPECT_EQ(client.call_text("echo", {{"text", big}}), big);
 }
 
-TEST_F(BehindNginx, a_daemon_that_goes_and_comes_is_waited_for) {
+TEST_F(BehindNginx, requests_wait_for_a_daemon_that_goes_away_and_returns) {
   FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url("127.0.0.1"), {"--cacert", nginx.authority()}));
@@ -280,7 +280,7 @@ TEST_F(BehindNginx, a_daemon_that_goes_and_comes_is_waited_for) {
   EXPECT_EQ(own_text(client.await(id)), "later");
 }
 
-TEST_F(BehindNginx, a_certificate_that_does_not_verify_is_refused_with_advice) {
+TEST_F(BehindNginx, an_invalid_certificate_is_rejected_with_advice) {
   const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url()));
@@ -289,7 +289,7 @@ TEST_F(BehindNginx, a_certificate_that_does_not_verify_is_refused_with_advice) {
   EXPECT_EQ(daemon.journal().size(), 0u);
 }
 
-TEST_F(BehindNginx, insecure_trusts_anybody_and_warns) {
+TEST_F(BehindNginx, insecure_trusts_any_certificate_and_warns) {
   const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   Client client(to(nginx.url(), {"--insecure"}));
@@ -298,7 +298,7 @@ TEST_F(BehindNginx, insecure_trusts_anybody_and_warns) {
   EXPECT_TRUE(client.child().wait_stderr("--insecure", soon()));
 }
 
-TEST_F(BehindNginx, https_goes_through_a_proxy_that_the_environment_names) {
+TEST_F(BehindNginx, https_uses_the_proxy_named_in_the_environment) {
   const FakeDaemon daemon;
   const Nginx nginx(daemon.port());
   const FakeDaemon proxy({"--tunnel", std::to_string(nginx.port())});
@@ -310,7 +310,7 @@ TEST_F(BehindNginx, https_goes_through_a_proxy_that_the_environment_names) {
   EXPECT_GE(proxy.times("1 tunnel "), 1u);
 }
 
-TEST(HttpProxy, plain_http_goes_through_it_too_and_no_proxy_is_heeded) {
+TEST(HttpProxy, plain_http_also_uses_the_proxy_and_no_proxy_is_respected) {
   const FakeDaemon daemon;  // which is its own proxy
   ClientOptions options = to("http://daemon.test/mcp");
   options.environment = {{"http_proxy", "http://127.0.0.1:" + std::to_string(daemon.port())}};

@@ -36,7 +36,7 @@ bool is_left_alone(Client& client) {
       soon());
 }
 
-TEST(HttpRefusal, credentials_that_are_missing_are_told_to_each_call_at_once) {
+TEST(HttpRefusal, missing_credentials_are_reported_to_each_call_at_once) {
   const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   Client client(patient(daemon.url()));
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("401"));
@@ -50,7 +50,7 @@ TEST(HttpRefusal, credentials_that_are_missing_are_told_to_each_call_at_once) {
 }
 
 // Its tools aren't known, but that is no reason to say that they don't exist.
-TEST(HttpRefusal, a_call_of_one_of_several_servers_is_told_why_and_tries_again) {
+TEST(HttpRefusal, a_call_of_one_of_several_servers_gets_the_reason_and_tries_again) {
   const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   Client client(with({{"app", {{"url", daemon.url()}, {"active", true}}},
                       {"other", server({"--only", "echo"}, {{"active", true}})}}));
@@ -66,7 +66,7 @@ TEST(HttpRefusal, a_call_of_one_of_several_servers_is_told_why_and_tries_again) 
               HasSubstr("Not available, so their tools aren't known: app (the server rejected `initialize`"));
 }
 
-TEST(HttpRefusal, it_is_tried_again_by_each_call_and_not_in_a_loop) {
+TEST(HttpRefusal, is_retried_by_each_call_and_not_in_a_loop) {
   const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   Client client(patient(daemon.url()));
   client.initialize();
@@ -78,7 +78,7 @@ TEST(HttpRefusal, it_is_tried_again_by_each_call_and_not_in_a_loop) {
   EXPECT_EQ(daemon.times("1 turned away 401"), 3u);
 }
 
-TEST(HttpRefusal, a_daemon_that_lets_us_in_again_takes_the_next_call) {
+TEST(HttpRefusal, a_daemon_that_accepts_us_again_gets_the_next_call) {
   FakeDaemon daemon;
   Client client(patient(daemon.url()));
   client.initialize();
@@ -88,7 +88,7 @@ TEST(HttpRefusal, a_daemon_that_lets_us_in_again_takes_the_next_call) {
   EXPECT_EQ(own(client, "echo", {{"text", "in"}}), "in");
 }
 
-TEST(HttpRefusal, a_daemon_that_refuses_and_then_is_away_is_waited_for) {
+TEST(HttpRefusal, requests_wait_for_a_daemon_that_refused_and_then_went_away) {
   FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   Client client(patient(daemon.url(), {"--header", "Authorization: Bearer wr0ng"}));
   client.initialize();
@@ -102,7 +102,7 @@ TEST(HttpRefusal, a_daemon_that_refuses_and_then_is_away_is_waited_for) {
   EXPECT_EQ(own_text(client.await(id)), "patient");
 }
 
-TEST(HttpRefusal, an_address_without_mcp_is_named_at_once) {
+TEST(HttpRefusal, an_address_without_mcp_is_reported_at_once) {
   const FakeDaemon daemon({"--status", "404", "--no-stream"});
   Client client(patient(daemon.url()));
   client.initialize();
@@ -110,7 +110,7 @@ TEST(HttpRefusal, an_address_without_mcp_is_named_at_once) {
                                           HasSubstr("\"url\""), Not(HasSubstr("away"))));
 }
 
-TEST(HttpRefusal, a_handshake_that_is_rejected_in_both_eras_is_told_in_the_servers_words) {
+TEST(HttpRefusal, a_handshake_rejected_in_both_eras_is_reported_with_the_servers_message) {
   const FakeDaemon daemon({"--reject", "Unsupported protocol version: 2025-11-25", "--no-stream"});
   Client client(patient(daemon.url()));
   client.initialize();
@@ -122,7 +122,7 @@ TEST(HttpRefusal, a_handshake_that_is_rejected_in_both_eras_is_told_in_the_serve
   EXPECT_EQ(daemon.times("1 turned away Unsupported protocol version: 2025-11-25"), 4u);
 }
 
-TEST(HttpRefusal, many_calls_that_wait_for_one_answer_all_get_it) {
+TEST(HttpRefusal, many_calls_waiting_for_one_attempt_all_get_its_error) {
   FakeDaemon daemon;
   Client client(patient(daemon.url()));
   client.initialize();

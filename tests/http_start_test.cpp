@@ -55,7 +55,7 @@ ClientOptions behind(const Unstarted& daemon, Strings more = {}) {
   return {.options = std::move(options)};
 }
 
-TEST(HttpStart, a_daemon_that_does_not_listen_is_started_and_lives_on) {
+TEST(HttpStart, a_daemon_that_does_not_listen_is_started_and_outlives_mcpivot) {
   const Unstarted daemon;
   {
     Client client(behind(daemon, {"--start", daemon.command()}));
@@ -84,7 +84,7 @@ TEST(HttpStart, a_daemon_that_listens_is_left_alone) {
   EXPECT_EQ(client.call_text("echo", {{"text", "y"}}), "y");
 }
 
-TEST(HttpStart, only_one_of_many_starts_it) {
+TEST(HttpStart, only_one_of_many_mcpivots_starts_it) {
   const Unstarted daemon;
   const TemporaryDirectory state;
   std::vector<std::unique_ptr<Client>> clients;
@@ -102,7 +102,7 @@ TEST(HttpStart, only_one_of_many_starts_it) {
   EXPECT_EQ(daemon.pids().size(), 1u);
 }
 
-TEST(HttpStart, a_restart_by_hand_is_not_raced) {
+TEST(HttpStart, does_not_interfere_with_a_manual_restart) {
   const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command(), "--start-after", "60s"}));
   client.initialize();
@@ -114,7 +114,7 @@ TEST(HttpStart, a_restart_by_hand_is_not_raced) {
   EXPECT_EQ(daemon.pids().size(), 1u);
 }
 
-TEST(HttpStart, a_daemon_that_stays_away_is_started_for_a_request_that_waits) {
+TEST(HttpStart, a_daemon_that_stays_away_is_started_for_a_waiting_request) {
   const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command(), "--start-after", "500ms"}));
   client.initialize();
@@ -123,14 +123,14 @@ TEST(HttpStart, a_daemon_that_stays_away_is_started_for_a_request_that_waits) {
   EXPECT_EQ(daemon.pids().size(), 2u);
 }
 
-TEST(HttpStart, a_command_that_fails_is_told_with_its_words) {
+TEST(HttpStart, a_failing_start_command_is_reported_with_its_output) {
   const Unstarted daemon;
   Client client(behind(daemon, {"--start", "echo no such port; exit 3", "--queue-timeout", "1s"}));
   const std::string hello = json::serialize(client.initialize());
   EXPECT_THAT(hello, AllOf(HasSubstr("exited with code 3"), HasSubstr("no such port")));
 }
 
-TEST(HttpStop, what_we_started_is_stopped_on_request_and_started_by_the_next_call) {
+TEST(HttpStop, stops_a_daemon_that_we_started_and_the_next_call_starts_it) {
   const Unstarted daemon;
   Client client(behind(daemon, {"--start", daemon.command()}));
   client.initialize();
@@ -143,7 +143,7 @@ TEST(HttpStop, what_we_started_is_stopped_on_request_and_started_by_the_next_cal
   EXPECT_EQ(daemon.pids().size(), 2u);
 }
 
-TEST(HttpStop, the_command_is_run_if_there_is_one) {
+TEST(HttpStop, runs_the_stop_command_if_there_is_one) {
   FakeDaemon daemon;
   Client client(
       {.options = {"--url", daemon.url(), "--stop", "kill " + std::to_string(daemon.pid()) + "; echo bye"}});
@@ -158,7 +158,7 @@ TEST(HttpStop, the_command_is_run_if_there_is_one) {
   EXPECT_EQ(own_text(client.await(id)), "when?");
 }
 
-TEST(HttpRestart, without_stop_is_a_new_session_with_the_same_daemon) {
+TEST(HttpRestart, without_a_stop_opens_a_new_session_with_the_same_daemon) {
   const FakeDaemon daemon;
   Client client({.options = {"--url", daemon.url()}});
   client.initialize();

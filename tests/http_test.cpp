@@ -39,7 +39,7 @@ std::int64_t held_call(Client& client, FakeDaemon& daemon, const std::string& to
 
 // ---- A session.
 
-TEST(HttpSession, messages_go_both_ways) {
+TEST(HttpSession, messages_pass_both_ways) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   const json::object hello = client.initialize();
@@ -50,7 +50,7 @@ TEST(HttpSession, messages_go_both_ways) {
   EXPECT_EQ(client.expect_notification("notifications/message").at("params").at("data"), "first");
 }
 
-TEST(HttpSession, a_request_of_the_daemon_reaches_the_client_and_its_answer_the_daemon) {
+TEST(HttpSession, a_request_from_the_daemon_reaches_the_client_and_its_answer_returns) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -60,7 +60,7 @@ TEST(HttpSession, a_request_of_the_daemon_reaches_the_client_and_its_answer_the_
   EXPECT_EQ(text_of(client.await(id)), R"({"jsonrpc":"2.0","id":"q","result":{"roots":[]}})");
 }
 
-TEST(HttpSession, many_calls_are_in_flight_at_once) {
+TEST(HttpSession, many_calls_can_be_in_flight_at_once) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -72,7 +72,7 @@ TEST(HttpSession, many_calls_are_in_flight_at_once) {
   for (const std::int64_t id : held) EXPECT_EQ(text_of(client.await(id)), "released");
 }
 
-TEST(HttpSession, ends_with_a_delete_and_the_daemon_lives_on) {
+TEST(HttpSession, ends_with_a_delete_and_the_daemon_keeps_running) {
   FakeDaemon daemon;
   {
     Client client(to(daemon.url()));
@@ -120,7 +120,7 @@ TEST(HttpSession, a_daemon_of_the_old_transport_is_recognised_and_served) {
   EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
 }
 
-TEST(HttpSession, the_status_says_each_thing_once_and_calls_no_end_of_a_session_a_kill) {
+TEST(HttpSession, status_has_no_duplicates_and_does_not_call_a_sessions_end_a_kill) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -147,7 +147,7 @@ TEST(HttpSession, redirects_on_the_same_origin_are_followed) {
 
 // ---- The daemon goes and comes.
 
-TEST(HttpDaemonAway, requests_wait_and_are_answered_in_order_when_it_is_back) {
+TEST(HttpDaemonAway, waiting_requests_are_answered_in_order_when_it_is_back) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -169,7 +169,7 @@ TEST(HttpDaemonAway, requests_wait_and_are_answered_in_order_when_it_is_back) {
   EXPECT_EQ(status_of(client, "reconnects"), "1");
 }
 
-TEST(HttpDaemonAway, what_it_offers_anew_is_announced) {
+TEST(HttpDaemonAway, changes_in_what_it_offers_are_announced) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -180,7 +180,7 @@ TEST(HttpDaemonAway, what_it_offers_anew_is_announced) {
   EXPECT_THAT(tools_of(client), Contains("brand_new"));
 }
 
-TEST(HttpDaemonAway, at_the_start_the_client_is_told_and_gets_the_tools_later) {
+TEST(HttpDaemonAway, at_startup_is_reported_to_the_client_and_its_tools_follow_later) {
   const int port = free_port();
   Client client(to("http://127.0.0.1:" + std::to_string(port) + "/mcp"));
   const json::object hello = client.initialize();
@@ -194,7 +194,7 @@ TEST(HttpDaemonAway, at_the_start_the_client_is_told_and_gets_the_tools_later) {
   EXPECT_THAT(tools_of(client), Contains("echo"));
 }
 
-TEST(HttpDaemonAway, words_name_no_log_where_mcpivot_sees_none) {
+TEST(HttpDaemonAway, texts_do_not_mention_pivot_logs_without_access_to_a_log) {
   Client client(to("http://127.0.0.1:" + std::to_string(free_port()) + "/mcp", {"--queue-timeout", "10m"}));
   const json::object hello = client.initialize();
   EXPECT_THAT(std::string(hello.at("result").at("instructions").as_string()),
@@ -205,7 +205,7 @@ TEST(HttpDaemonAway, words_name_no_log_where_mcpivot_sees_none) {
                     HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status.")));
 }
 
-TEST(HttpDaemonAway, a_request_that_waits_too_long_is_told_why) {
+TEST(HttpDaemonAway, a_request_that_waits_too_long_gets_the_reason) {
   FakeDaemon daemon;
   Client client(to(daemon.url(), {"--queue-timeout", "300ms"}));
   client.initialize();
@@ -215,7 +215,7 @@ TEST(HttpDaemonAway, a_request_that_waits_too_long_is_told_why) {
   EXPECT_THAT(text_of(answer), AllOf(HasSubstr("is away"), HasSubstr("refused")));
 }
 
-TEST(HttpDaemonAway, a_request_that_arrives_is_a_reason_to_try_at_once) {
+TEST(HttpDaemonAway, a_new_request_causes_an_immediate_retry) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -229,7 +229,7 @@ TEST(HttpDaemonAway, a_request_that_arrives_is_a_reason_to_try_at_once) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(1) * (is_instrumented() ? 5 : 1));
 }
 
-TEST(HttpDaemonAway, a_gateway_that_says_so_counts_as_away) {
+TEST(HttpDaemonAway, a_gateway_error_counts_as_away) {
   for (const char* status : {"502", "503", "504"}) {
     FakeDaemon daemon;
     Client client(to(daemon.url()));
@@ -243,7 +243,7 @@ TEST(HttpDaemonAway, a_gateway_that_says_so_counts_as_away) {
   }
 }
 
-TEST(HttpDaemonAway, the_calls_named_for_replay_are_made_again) {
+TEST(HttpDaemonAway, the_calls_listed_under_replay_are_repeated) {
   FakeDaemon daemon({"--tool", "device"});
   Client client(to(daemon.url(), {"--replay", "device"}));
   client.initialize();
@@ -256,7 +256,7 @@ TEST(HttpDaemonAway, the_calls_named_for_replay_are_made_again) {
 
 // ---- Promise 5.
 
-TEST(HttpPromise5, a_call_in_flight_when_the_daemon_dies_is_not_made_twice_in_silence) {
+TEST(HttpPromise5, a_call_in_flight_when_the_daemon_dies_is_not_silently_retried) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -272,7 +272,7 @@ TEST(HttpPromise5, a_call_in_flight_when_the_daemon_dies_is_not_made_twice_in_si
   EXPECT_EQ(daemon.times("1 hold {}") + daemon.times("2 hold {}"), 1u);
 }
 
-TEST(HttpPromise5, a_connection_that_breaks_loses_one_call_and_not_the_session) {
+TEST(HttpPromise5, a_broken_connection_loses_one_call_but_not_the_session) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -288,7 +288,7 @@ TEST(HttpPromise5, a_connection_that_breaks_loses_one_call_and_not_the_session) 
   EXPECT_EQ(status_of(client, "generation"), "1");
 }
 
-TEST(HttpPromise5, an_answer_whose_stream_broke_is_resumed) {
+TEST(HttpPromise5, a_response_whose_stream_broke_is_resumed) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -303,7 +303,7 @@ TEST(HttpPromise5, an_answer_whose_stream_broke_is_resumed) {
 
 // ---- A session that the daemon forgot.
 
-TEST(HttpForgotten, a_session_is_made_anew_without_the_client_seeing_anything) {
+TEST(HttpForgotten, a_forgotten_session_is_replaced_without_the_client_noticing) {
   for (const Strings& options : {Strings{}, Strings{"--bad-request"}, Strings{"--no-stream"}}) {
     const FakeDaemon daemon(options);
     Client client(to(daemon.url()));
@@ -317,7 +317,7 @@ TEST(HttpForgotten, a_session_is_made_anew_without_the_client_seeing_anything) {
   }
 }
 
-TEST(HttpForgotten, a_list_that_is_different_in_the_new_session_is_told) {
+TEST(HttpForgotten, a_list_that_differs_in_the_new_session_is_announced) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -327,7 +327,7 @@ TEST(HttpForgotten, a_list_that_is_different_in_the_new_session_is_told) {
   client.expect_notification("notifications/tools/list_changed");
 }
 
-TEST(HttpForgotten, again_and_again_is_told_in_the_end) {
+TEST(HttpForgotten, repeatedly_is_eventually_reported) {
   const FakeDaemon daemon({"--forgetful", "--no-stream"});
   Client client(to(daemon.url()));
   client.initialize();
@@ -337,7 +337,7 @@ TEST(HttpForgotten, again_and_again_is_told_in_the_end) {
   EXPECT_EQ(daemon.times(R"(1 echo {"text":"x"})"), 0u);
 }
 
-TEST(HttpForgotten, the_daemons_own_stream_is_opened_again) {
+TEST(HttpForgotten, the_stream_for_the_daemons_own_messages_is_reopened) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -352,7 +352,7 @@ TEST(HttpForgotten, the_daemons_own_stream_is_opened_again) {
 
 // ---- Bad input: an error for the one call that it concerns.
 
-TEST(HttpBadInput, is_an_error_for_the_one_call_that_it_concerns) {
+TEST(HttpBadInput, is_an_error_only_for_the_call_it_concerns) {
   FakeDaemon daemon;
   Client client(to(daemon.url(), {"--max-message", "1000000"}));
   client.initialize();
@@ -381,7 +381,7 @@ TEST(HttpBadInput, is_an_error_for_the_one_call_that_it_concerns) {
   EXPECT_EQ(status_of(client, "generation"), "1");
 }
 
-TEST(HttpBadInput, an_event_of_100_MB_is_an_error_and_costs_no_memory) {
+TEST(HttpBadInput, an_event_of_100_MB_is_an_error_and_uses_no_memory) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -392,7 +392,7 @@ TEST(HttpBadInput, an_event_of_100_MB_is_an_error_and_costs_no_memory) {
   EXPECT_EQ(client.call_text("echo", {{"text", "fine"}}), "fine");
 }
 
-TEST(HttpSession, a_client_that_does_not_read_stops_the_daemon_instead_of_filling_memory) {
+TEST(HttpSession, a_client_that_does_not_read_stops_the_daemon_without_filling_memory) {
   FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -408,7 +408,7 @@ TEST(HttpSession, a_client_that_does_not_read_stops_the_daemon_instead_of_fillin
 
 // The kernel's view of our connections: a timer of kind 2 is the one for keep-alive, in hundredths of a
 // second.
-TEST(HttpSession, a_dead_peer_would_be_noticed_within_30_s) {
+TEST(HttpSession, keepalive_detects_a_dead_peer_within_30_s) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -428,7 +428,7 @@ TEST(HttpSession, a_dead_peer_would_be_noticed_within_30_s) {
   EXPECT_GT(seen, 0);
 }
 
-TEST(HttpBadInput, odd_but_allowed_forms_are_understood) {
+TEST(HttpBadInput, unusual_but_valid_input_is_accepted) {
   const FakeDaemon daemon;
   Client client(to(daemon.url()));
   client.initialize();
@@ -437,14 +437,14 @@ TEST(HttpBadInput, odd_but_allowed_forms_are_understood) {
   EXPECT_EQ(text_of(misbehave(client, "move")), "too good");
 }
 
-TEST(HttpBadInput, a_host_that_does_not_exist_is_told) {
+TEST(HttpBadInput, a_host_that_does_not_exist_is_reported) {
   Client client(to("http://no-such-host.invalid/mcp"));
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("name can't be resolved"));
 }
 
 // ---- Credentials.
 
-TEST(HttpCredentials, headers_are_sent_and_their_values_told_to_nobody) {
+TEST(HttpCredentials, headers_are_sent_and_their_values_never_shown) {
   const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   ClientOptions options = to(daemon.url(), {"--header", "Authorization: Bearer ${APP_TOKEN}", "--log-level",
                                             "trace", "--log", "log"});
@@ -457,7 +457,7 @@ TEST(HttpCredentials, headers_are_sent_and_their_values_told_to_nobody) {
   EXPECT_THAT(client.child().stderr_text(), Not(HasSubstr("t0ps3cret")));
 }
 
-TEST(HttpCredentials, that_are_refused_name_the_header_and_the_variable) {
+TEST(HttpCredentials, that_are_rejected_are_named_by_header_and_variable) {
   const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   ClientOptions options = to(daemon.url(), {"--header", "Authorization: Bearer ${APP_TOKEN}"});
   options.environment = {{"APP_TOKEN", "wr0ng"}};
@@ -466,7 +466,7 @@ TEST(HttpCredentials, that_are_refused_name_the_header_and_the_variable) {
                                                           HasSubstr("APP_TOKEN"), Not(HasSubstr("wr0ng"))));
 }
 
-TEST(HttpCredentials, a_variable_that_is_not_set_is_named) {
+TEST(HttpCredentials, an_unset_variable_is_named) {
   const FakeDaemon daemon;
   Client client(to(daemon.url(), {"--header", "Authorization: Bearer ${NOT_THERE_AT_ALL}"}));
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("NOT_THERE_AT_ALL"));

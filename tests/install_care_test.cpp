@@ -23,7 +23,7 @@ constexpr std::string_view odd_json = R"({
     "mcpServers": {}
 })";
 
-TEST_F(InstallCare, a_file_that_does_not_parse_is_not_touched) {
+TEST_F(InstallCare, an_invalid_file_is_not_touched) {
   write(".claude.json", odd_json);
   write(".codex/config.toml", "model = \"o3\n");
   for (const char* command : {"install", "uninstall"}) {
@@ -37,7 +37,7 @@ TEST_F(InstallCare, a_file_that_does_not_parse_is_not_touched) {
   EXPECT_EQ(files(), (std::vector<std::string>{".claude.json", ".codex/config.toml"}));
 }
 
-TEST_F(InstallCare, a_broken_configuration_of_our_own_is_not_touched_either) {
+TEST_F(InstallCare, a_broken_mcpivot_configuration_is_not_touched_either) {
   write("config/mcpivot/mcpivot.json", "{ \"mcpServers\": ");
   write(".claude.json", lived_in);
   const Outcome result = run({"install", "claude", "--import"});
@@ -46,7 +46,7 @@ TEST_F(InstallCare, a_broken_configuration_of_our_own_is_not_touched_either) {
   EXPECT_EQ(read(".claude.json"), lived_in);
 }
 
-TEST_F(InstallCare, a_link_stays_a_link) {
+TEST_F(InstallCare, a_symlink_stays_a_symlink) {
   write("dotfiles/mcp.json", "{}\n");
   fs::create_directories(folder() / ".cursor");
   fs::create_symlink("../dotfiles/mcp.json", folder() / ".cursor/mcp.json");
@@ -61,7 +61,7 @@ TEST_F(InstallCare, a_link_stays_a_link) {
   EXPECT_THAT(run({"install", "cursor"}).err, HasSubstr("is a broken link"));
 }
 
-TEST_F(InstallCare, a_read_only_file_is_left_alone_and_nothing_half_done) {
+TEST_F(InstallCare, a_read_only_file_is_left_alone_and_nothing_is_left_half_done) {
   write(".cursor/mcp.json", "{}\n");
   fs::permissions(folder() / ".cursor/mcp.json", fs::perms(0444));
   const Outcome result = run({"install", "cursor"});
@@ -70,7 +70,7 @@ TEST_F(InstallCare, a_read_only_file_is_left_alone_and_nothing_half_done) {
   EXPECT_EQ(files(), std::vector<std::string>{".cursor/mcp.json"});
 }
 
-TEST_F(InstallCare, uninstall_takes_away_the_folders_that_install_made_and_no_others) {
+TEST_F(InstallCare, uninstall_removes_only_folders_that_install_created) {
   write(".claude.json", lived_in);
   fs::create_directories(folder() / "config");
   const auto before = everything();
@@ -93,7 +93,7 @@ TEST_F(InstallCare, uninstall_takes_away_the_folders_that_install_made_and_no_ot
               AllOf(testing::Contains("config/mcpivot/notes"), Not(testing::Contains("state"))));
 }
 
-TEST_F(InstallCare, what_fails_changes_nothing_and_says_so) {
+TEST_F(InstallCare, a_failed_install_changes_nothing_and_says_so) {
   write(".claude.json", lived_in);
   fs::permissions(folder() / ".claude.json", fs::perms(0444));
   const auto before = everything();
@@ -124,7 +124,7 @@ TEST_F(InstallCare, what_fails_changes_nothing_and_says_so) {
   EXPECT_EQ(everything(), without_skill);
 }
 
-TEST_F(InstallCare, in_a_folder_that_is_gone_nothing_is_written) {
+TEST_F(InstallCare, nothing_is_written_in_a_deleted_folder) {
   for (const std::string command : {"init", "install cursor --scope project"}) {
     fs::create_directories(folder() / "gone");
     const Outcome result =
@@ -136,7 +136,7 @@ TEST_F(InstallCare, in_a_folder_that_is_gone_nothing_is_written) {
   }
 }
 
-TEST_F(InstallCare, a_name_that_is_taken_is_left_alone) {
+TEST_F(InstallCare, an_entry_of_the_same_name_is_left_alone) {
   const std::string text = R"({"mcpServers": {"mcpivot": {"command": "other"}}})";
   write(".claude.json", text);
   EXPECT_THAT(run({"install", "claude"}).err, AllOf(HasSubstr("isn't mcpivot's"), HasSubstr("--name")));
@@ -147,7 +147,7 @@ TEST_F(InstallCare, a_name_that_is_taken_is_left_alone) {
   EXPECT_EQ(read(".claude.json"), text);
 }
 
-TEST_F(InstallCare, a_file_with_nothing_in_it_is_as_good_as_none) {
+TEST_F(InstallCare, an_empty_file_is_treated_as_missing) {
   write(".gemini/settings.json", "\n");
   good({"install", "gemini"});
   EXPECT_TRUE(parsed(".gemini/settings.json").at("mcpServers").as_object().contains("mcpivot"));
@@ -155,7 +155,7 @@ TEST_F(InstallCare, a_file_with_nothing_in_it_is_as_good_as_none) {
   EXPECT_EQ(read(".gemini/settings.json"), "\n");
 }
 
-TEST_F(InstallCare, what_is_remembered_is_for_its_user_alone) {
+TEST_F(InstallCare, what_install_remembers_is_private) {
   write(".claude.json", lived_in);
   good({"install", "claude", "--import"});
   for (const auto& entry : fs::recursive_directory_iterator(folder() / "state/mcpivot/installed"))
@@ -164,7 +164,7 @@ TEST_F(InstallCare, what_is_remembered_is_for_its_user_alone) {
   EXPECT_EQ(fs::status(config()).permissions(), fs::perms(0600));
 }
 
-TEST_F(InstallCare, uninstall_works_without_a_memory) {
+TEST_F(InstallCare, uninstall_works_without_what_install_remembered) {
   write(".claude.json", "{\n  \"a\": 1\n}");
   good({"install", "claude"});
   fs::remove_all(folder() / "state");
@@ -172,7 +172,7 @@ TEST_F(InstallCare, uninstall_works_without_a_memory) {
   EXPECT_FALSE(parsed(".claude.json").at("mcpServers").as_object().contains("mcpivot"));
 }
 
-TEST_F(InstallCare, two_at_once_both_succeed) {
+TEST_F(InstallCare, two_installs_at_the_same_time_both_succeed) {
   write(".claude.json", lived_in);
   std::vector<std::unique_ptr<Child>> children;
   for (const char* name : {"one", "two", "three", "four"})

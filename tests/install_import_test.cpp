@@ -16,7 +16,7 @@ using testing::Not;
 
 class InstallImport : public Install {};
 
-TEST_F(InstallImport, import_moves_servers_and_uninstall_gives_them_back_to_the_byte) {
+TEST_F(InstallImport, import_moves_servers_and_uninstall_restores_them_to_the_byte) {
   write(".claude.json", lived_in);
   const Outcome result = good({"install", "claude", "--import"});
   EXPECT_THAT(result.out, AllOf(HasSubstr("moves     notes to " + config()), HasSubstr("moves     docs to"),
@@ -34,7 +34,7 @@ TEST_F(InstallImport, import_moves_servers_and_uninstall_gives_them_back_to_the_
 }
 
 // The usual case: Claude Code writes to its file all the time.
-TEST_F(InstallImport, what_others_wrote_since_is_kept) {
+TEST_F(InstallImport, later_changes_by_others_are_kept) {
   write(".claude.json", lived_in);
   good({"install", "claude", "--import"});
   std::string text = read(".claude.json");
@@ -53,7 +53,7 @@ TEST_F(InstallImport, what_others_wrote_since_is_kept) {
   EXPECT_THAT(read("config/mcpivot/mcpivot.json"), AllOf(HasSubstr("// new\n"), Not(HasSubstr("notes"))));
 }
 
-TEST_F(InstallImport, a_server_that_was_changed_since_is_not_lost) {
+TEST_F(InstallImport, a_server_that_was_changed_later_is_not_lost) {
   write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}})");
   good({"install", "cursor", "--import"});
   // "a" was improved behind mcpivot, and somebody gave the client another "b".
@@ -74,7 +74,7 @@ TEST_F(InstallImport, a_server_that_was_changed_since_is_not_lost) {
   EXPECT_THAT(read("config/mcpivot/mcpivot.json"), AllOf(HasSubstr("make"), Not(HasSubstr("\"y\""))));
 }
 
-TEST_F(InstallImport, a_server_of_the_same_name_that_differs_is_never_overwritten) {
+TEST_F(InstallImport, a_different_server_of_the_same_name_is_never_overwritten) {
   write("config/mcpivot/mcpivot.json",
         R"({"servers": {"a": {"command": "mine"}, "b": {"command": "same"}}})");
   write(".gemini/settings.json", R"({"mcpServers": {"a": {"command": "theirs"}, "b": {"command": "same"}}})");
@@ -89,7 +89,7 @@ TEST_F(InstallImport, a_server_of_the_same_name_that_differs_is_never_overwritte
   EXPECT_THAT(read("config/mcpivot/mcpivot.json"), HasSubstr("same")) << "it was there before us";
 }
 
-TEST_F(InstallImport, clients_that_share_a_configuration_do_not_take_it_from_each_other) {
+TEST_F(InstallImport, uninstalling_one_client_keeps_the_servers_that_another_uses) {
   const std::string servers = R"({"mcpServers": {"a": {"command": "x"}}})";
   write(".cursor/mcp.json", servers);
   write(".claude.json", R"({"mcpServers": {"a": {"type": "stdio", "command": "x", "args": []}}})");
@@ -125,7 +125,7 @@ TEST_F(InstallImport, codex_keeps_its_tables_and_comments) {
                            HasSubstr("[new]\r\n"), Not(HasSubstr("mcpivot"))));
 }
 
-TEST_F(InstallImport, servers_come_back_even_if_the_clients_file_is_gone) {
+TEST_F(InstallImport, servers_are_restored_even_if_the_clients_file_is_gone) {
   write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
   good({"install", "cursor", "--import"});
   fs::remove(folder() / ".cursor/mcp.json");
@@ -133,7 +133,7 @@ TEST_F(InstallImport, servers_come_back_even_if_the_clients_file_is_gone) {
   EXPECT_EQ(json::serialize(parsed(".cursor/mcp.json")), R"({"mcpServers":{"a":{"command":"x"}}})");
 }
 
-TEST_F(InstallImport, an_entry_that_was_taken_out_by_hand_holds_nothing_back) {
+TEST_F(InstallImport, a_manually_removed_entry_does_not_block_uninstall) {
   write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}}})");
   good({"install", "claude"});
   fs::remove(folder() / ".claude.json");
@@ -142,7 +142,7 @@ TEST_F(InstallImport, an_entry_that_was_taken_out_by_hand_holds_nothing_back) {
   EXPECT_THAT(read("config/mcpivot/mcpivot.json"), Not(HasSubstr("\"x\"")));
 }
 
-TEST_F(InstallImport, importing_later_still_leads_all_the_way_back) {
+TEST_F(InstallImport, uninstall_also_reverts_a_later_import) {
   write(".claude.json", lived_in);
   good({"install", "claude"});
   good({"install", "claude", "--import"});
@@ -152,7 +152,7 @@ TEST_F(InstallImport, importing_later_still_leads_all_the_way_back) {
   EXPECT_FALSE(exists("config/mcpivot/mcpivot.json"));
 }
 
-TEST_F(InstallImport, tells_that_servers_become_inactive_and_that_clients_share_one_file) {
+TEST_F(InstallImport, says_that_servers_become_inactive_and_that_clients_share_one_file) {
   write(".claude.json", lived_in);
   write(".cursor/mcp.json", R"({"mcpServers": {"own": {"command": "x", "active": true}}})");
   const std::string inactive = "notes, docs are inactive";
@@ -166,7 +166,7 @@ TEST_F(InstallImport, tells_that_servers_become_inactive_and_that_clients_share_
   EXPECT_THAT(run({"install", "--help"}).out, HasSubstr("all clients share"));
 }
 
-TEST_F(InstallImport, tells_what_allowing_pivot_call_means_unless_it_is_turned_off) {
+TEST_F(InstallImport, explains_what_allowing_pivot_call_means_unless_it_is_off) {
   write(".claude.json", lived_in);
   const std::string all = "the model may call every tool of every server in";
   EXPECT_THAT(good({"install", "claude"}).out, Not(HasSubstr("pivot_call"))) << "there is no server yet";
@@ -183,14 +183,14 @@ TEST_F(InstallImport, tells_what_allowing_pivot_call_means_unless_it_is_turned_o
   EXPECT_THAT(good({"install", "gemini"}).out, HasSubstr("every tool of every active server"));
 }
 
-TEST_F(InstallImport, a_server_that_is_alone_stays_active_and_nothing_else_is_said) {
+TEST_F(InstallImport, a_single_server_stays_active_without_further_advice) {
   write(".cursor/mcp.json", R"({"mcpServers": {"own": {"command": "x"}}})");
   EXPECT_THAT(good({"install", "cursor"}).out, Not(HasSubstr("inactive")));
   EXPECT_THAT(good({"install", "cursor", "--import"}).out, Not(HasSubstr("inactive")));
 }
 
 // What is registered is what a client would start.
-TEST_F(InstallImport, the_command_that_is_registered_serves_the_servers_that_were_imported) {
+TEST_F(InstallImport, the_registered_command_serves_the_imported_servers) {
   write(".mcp.json", R"({"mcpServers": {"fake": {"command": ")" + fake_server_binary() + R"("}}})");
   good({"install", "claude", "--scope", "project", "--import"});
   const json::object entry = parsed(".mcp.json").at("mcpServers").as_object().at("mcpivot").as_object();

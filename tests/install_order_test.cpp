@@ -130,7 +130,7 @@ class InstallOrder : public Install {
 
 class InstallAnyOrder : public InstallOrder, public testing::WithParamInterface<unsigned> {};
 
-TEST_P(InstallAnyOrder, leaves_every_file_as_it_was) {
+TEST_P(InstallAnyOrder, restores_every_file) {
   random_.seed(GetParam());
   somebodys_home();
   const Tree before = tree();
@@ -148,7 +148,7 @@ TEST_P(InstallAnyOrder, leaves_every_file_as_it_was) {
 INSTANTIATE_TEST_SUITE_P(Seeds, InstallAnyOrder, testing::Range(1U, 25U));
 
 // The order that used to leave mcpivot's configuration behind: the client that came last goes first.
-TEST_F(InstallOrder, the_last_client_may_go_first) {
+TEST_F(InstallOrder, the_last_client_installed_may_be_uninstalled_first) {
   write(".claude.json", lived_in);
   write(".cursor/mcp.json", json_files[1]);
   write(".gemini/settings.json", json_files[2]);
@@ -158,7 +158,7 @@ TEST_F(InstallOrder, the_last_client_may_go_first) {
   EXPECT_EQ(tree(), before);
 }
 
-TEST_F(InstallOrder, two_entries_in_one_file_both_go_without_a_trace) {
+TEST_F(InstallOrder, two_entries_in_one_file_are_both_removed_without_a_trace) {
   write(".claude.json", lived_in);
   const Tree before = tree();
   good({"install", "claude", "--name", "one"});
@@ -171,7 +171,7 @@ TEST_F(InstallOrder, two_entries_in_one_file_both_go_without_a_trace) {
 }
 
 // A colleague committed our entry: it isn't what to go back to.
-TEST_F(InstallOrder, an_entry_that_came_with_the_file_goes_with_uninstall) {
+TEST_F(InstallOrder, an_entry_that_was_already_in_the_file_is_removed_by_uninstall) {
   write(".mcp.json",
         R"({"mcpServers": {"mcpivot": {"command": "mcpivot", "args": ["--config", "mcpivot.json"]},)"
         R"( "a": {"command": "x"}}})");
@@ -181,7 +181,7 @@ TEST_F(InstallOrder, an_entry_that_came_with_the_file_goes_with_uninstall) {
 }
 
 // A colleague reverts the file, or a person takes the entry out: the next install begins again from there.
-TEST_F(InstallOrder, after_a_revert_by_hand_the_way_back_is_known_again) {
+TEST_F(InstallOrder, an_install_after_a_manual_revert_can_be_uninstalled) {
   write(".cursor/mcp.json", "{\"mcpServers\": {}}\n");
   good({"install", "cursor"});
   write(".cursor/mcp.json", "{\"mcpServers\": { }, \"new\": 1}\n");

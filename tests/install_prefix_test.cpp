@@ -19,7 +19,7 @@ Outcome run(const Strings& command, const fs::path& directory) {
   return run_to_end(command, private_folders(directory), directory, std::chrono::seconds(30));
 }
 
-TEST(InstallPrefix, has_a_program_that_runs_and_finds_its_skill) {
+TEST(InstallPrefix, contains_a_program_that_runs_and_finds_its_skill) {
   const TemporaryDirectory directory;
   const fs::path prefix = directory.path() / "prefix";
   const Outcome installed =
@@ -45,7 +45,7 @@ TEST(InstallPrefix, has_a_program_that_runs_and_finds_its_skill) {
 }
 
 // A unit that systemd doesn't understand starts nothing, or leaves out what was to protect the system.
-TEST(InstallPrefix, the_systemd_unit_is_one_that_systemd_understands) {
+TEST(InstallPrefix, the_systemd_unit_is_valid) {
   const TemporaryDirectory directory;
   const fs::path prefix = directory.path() / "prefix";
   ASSERT_EQ(
@@ -68,7 +68,7 @@ TEST(InstallPrefix, the_systemd_unit_is_one_that_systemd_understands) {
 }
 
 // The newest version of glibc that the program asks for; and what other libraries it needs.
-TEST(InstallPrefix, the_program_needs_only_the_glibc_that_the_documentation_says) {
+TEST(InstallPrefix, the_program_needs_only_the_documented_glibc) {
   if (is_instrumented()) GTEST_SKIP() << "NOT RUN: an instrumented build needs libraries of its own";
   const TemporaryDirectory directory;
   const Outcome asked = run({PROJECT_DIRECTORY "/cmake/needed_glibc", mcpivot_binary()}, directory.path());

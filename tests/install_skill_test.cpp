@@ -13,7 +13,7 @@ using testing::IsEmpty;
 
 class InstallSkill : public Install {};
 
-TEST_F(InstallSkill, the_skill_is_a_link_to_the_file_that_we_keep) {
+TEST_F(InstallSkill, the_skill_is_a_symlink_to_mcpivots_file) {
   EXPECT_THAT(good({"install", "skill", "--dry-run"}).out, HasSubstr(".claude/skills/mcpivot/SKILL.md"));
   EXPECT_THAT(files(), IsEmpty());
   good({"install", "skill"});
@@ -39,7 +39,7 @@ TEST_F(InstallSkill, the_skill_is_a_link_to_the_file_that_we_keep) {
 
 // As a package lays it out: the name in PATH is registered, not the file of this version, and the skill is
 // the package's.
-TEST_F(InstallSkill, what_a_package_will_renew_is_what_is_named) {
+TEST_F(InstallSkill, a_packaged_mcpivot_registers_paths_that_upgrades_keep) {
   fs::create_directories(folder() / "opt/bin");
   fs::copy_file(mcpivot_binary(), folder() / "opt/bin/mcpivot");
   write("opt/share/mcpivot/skill/SKILL.md", "packaged");
@@ -59,7 +59,7 @@ TEST_F(InstallSkill, what_a_package_will_renew_is_what_is_named) {
   EXPECT_EQ(read("opt/share/mcpivot/skill/SKILL.md"), "packaged") << "that is the package's to take away";
 }
 
-TEST_F(InstallSkill, a_skill_of_somebody_elses_is_left_alone) {
+TEST_F(InstallSkill, another_skill_of_that_name_is_left_alone) {
   write(".claude/skills/mcpivot/SKILL.md", "mine");
   EXPECT_THAT(run({"install", "skill"}).err, HasSubstr("isn't mcpivot's"));
   EXPECT_THAT(run({"uninstall", "skill"}).err, HasSubstr("isn't mcpivot's"));

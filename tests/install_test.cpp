@@ -27,7 +27,7 @@ struct Place {
 
 class InstallEach : public Install, public testing::WithParamInterface<Place> {};
 
-TEST_P(InstallEach, registers_where_the_client_looks_and_leaves_no_trace_after_uninstall) {
+TEST_P(InstallEach, registers_where_the_client_looks_and_uninstalls_without_a_trace) {
   const auto [client, scope, file, key] = GetParam();
   good({"install", client, "--scope", scope});
   const std::string text = read(file);
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Clients, InstallEach,
                            return name;
                          });
 
-TEST_F(Install, everything_else_in_the_file_stays_to_the_byte) {
+TEST_F(Install, everything_else_in_the_file_keeps_its_bytes) {
   write(".claude.json", lived_in);
   fs::permissions(folder() / ".claude.json", fs::perms(0640));
   good({"install", "claude"});
@@ -99,7 +99,7 @@ TEST_F(Install, everything_else_in_the_file_stays_to_the_byte) {
 }
 
 // Teams commit these files: what they say must hold on other machines.
-TEST_F(Install, a_projects_entry_names_mcpivot_and_its_configuration_without_paths_of_this_machine) {
+TEST_F(Install, a_projects_entry_contains_no_paths_of_this_machine) {
   const fs::path bin = fs::path(mcpivot_binary()).parent_path();
   const Environment in_path{{"PATH", bin.native() + ":/usr/bin:/bin"}};
   for (const char* client : {"claude", "cursor", "vscode", "codex", "gemini"}) {
@@ -128,7 +128,7 @@ TEST_F(Install, a_projects_entry_names_mcpivot_and_its_configuration_without_pat
   EXPECT_THAT(run({"doctor"}).out, HasSubstr("mcpivot isn't in PATH"));
 }
 
-TEST_F(Install, an_entry_that_runs_mcpivot_by_name_tells_when_path_has_none_or_another) {
+TEST_F(Install, warns_if_PATH_has_no_mcpivot_or_another_one_for_an_entry_by_name) {
   EXPECT_THAT(good({"install", "claude", "--scope", "project"}).out, HasSubstr("mcpivot isn't in PATH"));
   write("bin/mcpivot", "#!/bin/sh\n");
   fs::permissions(folder() / "bin/mcpivot", fs::perms(0755));
@@ -136,7 +136,7 @@ TEST_F(Install, an_entry_that_runs_mcpivot_by_name_tells_when_path_has_none_or_a
               HasSubstr("PATH has another one first: " + (folder() / "bin/mcpivot").native()));
 }
 
-TEST_F(Install, a_dry_run_says_the_same_and_changes_nothing) {
+TEST_F(Install, a_dry_run_prints_the_same_and_changes_nothing) {
   write(".claude.json", lived_in);
   const Outcome dry = good({"install", "claude", "--import", "--dry-run"});
   EXPECT_EQ(files(), std::vector<std::string>{".claude.json"});
@@ -148,7 +148,7 @@ TEST_F(Install, a_dry_run_says_the_same_and_changes_nothing) {
   EXPECT_EQ(read(".claude.json"), text);
 }
 
-TEST_F(Install, alone_lists_the_clients_that_are_there) {
+TEST_F(Install, without_a_client_lists_the_clients_found) {
   write(".claude.json", lived_in);
   write(".codex/config.toml", "broken");
   const Outcome result = good({"install"});
@@ -160,7 +160,7 @@ TEST_F(Install, alone_lists_the_clients_that_are_there) {
   EXPECT_EQ(files(), (std::vector<std::string>{".claude.json", ".codex/config.toml"}));
 }
 
-TEST_F(Install, clients_that_were_told_to_live_elsewhere_are_found_there) {
+TEST_F(Install, finds_clients_whose_folder_is_set_by_an_environment_variable) {
   const std::string elsewhere = folder() / "elsewhere";
   const Environment moved{
       {"CLAUDE_CONFIG_DIR", elsewhere}, {"CODEX_HOME", elsewhere}, {"GEMINI_CLI_HOME", elsewhere}};
@@ -170,7 +170,7 @@ TEST_F(Install, clients_that_were_told_to_live_elsewhere_are_found_there) {
     EXPECT_THAT(read(fs::path("elsewhere") / file), HasSubstr("mcpivot")) << file;
 }
 
-TEST_F(Install, slips_of_the_pen_are_told) {
+TEST_F(Install, typos_are_reported) {
   const Outcome result = run({"install", "cusor"});
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_THAT(result.err, HasSubstr("Did you mean \"cursor\"?"));
@@ -198,7 +198,7 @@ class InstallReal : public Install, public testing::WithParamInterface<const cha
   }
 };
 
-TEST_P(InstallReal, sees_us_after_install_and_not_after_uninstall) {
+TEST_P(InstallReal, client_lists_mcpivot_after_install_and_not_after_uninstall) {
   const std::string program = in_path(GetParam());
   ASSERT_NE(program, "") << GetParam() << " is not installed; ./dev clients installs it";
   EXPECT_THAT(list(program), Not(HasSubstr("--config")));
@@ -227,7 +227,7 @@ TEST_F(Install, init_writes_a_configuration_that_check_understands) {
   EXPECT_EQ(read("mcpivot.json"), text);
 }
 
-TEST_F(Install, in_a_project_the_configuration_begins_with_what_init_proposes) {
+TEST_F(Install, in_a_project_the_configuration_starts_with_the_proposal_of_init) {
   write("go.mod", "module example.com/notes\n");
   good({"install", "cursor", "--scope", "project"});
   EXPECT_THAT(read("mcpivot.json"), HasSubstr("go build"));

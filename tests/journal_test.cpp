@@ -53,7 +53,7 @@ std::vector<fs::path> files(Client& client) {
   return all;
 }
 
-TEST(Journal, is_off_unless_it_is_asked_for) {
+TEST(Journal, is_off_by_default) {
   Client client;
   client.initialize();
   client.call_text("echo", {{"text", "unseen"}});
@@ -63,7 +63,7 @@ TEST(Journal, is_off_unless_it_is_asked_for) {
   EXPECT_THAT(none.err, HasSubstr("there is no journal yet; turn it on with --journal"));
 }
 
-TEST(Journal, lists_calls_the_newest_last_and_shows_all_of_one) {
+TEST(Journal, lists_calls_newest_last_and_shows_one_in_full) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "first words"}});
@@ -98,7 +98,7 @@ TEST(Journal, fits_into_80_columns) {
   EXPECT_LE(widest(plain(terminal.shown())), 80U);
 }
 
-TEST(Journal, filters_choose_and_bad_ones_are_explained) {
+TEST(Journal, filters_select_calls_and_bad_ones_are_explained) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "needle in it"}});
@@ -143,7 +143,7 @@ TEST(Journal, can_be_turned_on_and_off_while_mcpivot_runs) {
   EXPECT_THAT(all.out, AllOf(HasSubstr("while"), Not(HasSubstr("before")), Not(HasSubstr("after"))));
 }
 
-TEST(Journal, the_configuration_turns_it_on_and_hides_what_it_says) {
+TEST(Journal, the_configuration_can_turn_it_on_and_name_what_to_hide) {
   Client client({.config = R"({"journal": true, "redact": ["customer-[0-9]+"],
     "mcpServers": {"dev": {"command": "${FAKE}", "env": {"API_KEY": "a\"very/secret\\key"}}}})"});
   client.initialize();
@@ -162,7 +162,7 @@ TEST(Journal, the_configuration_turns_it_on_and_hides_what_it_says) {
               "[redacted] has [redacted API_KEY] and [redacted token]");
 }
 
-TEST(Journal, a_pattern_that_is_not_one_is_an_error_of_the_file) {
+TEST(Journal, an_invalid_pattern_is_an_error_in_the_file) {
   const TemporaryDirectory directory;
   std::ofstream(directory.path() / "mcpivot.json")
       << "{\"redact\": [\"fine\",\n  \"([\"],\n \"mcpServers\": {\"dev\": {\"command\": \"true\"}}}";
@@ -171,7 +171,7 @@ TEST(Journal, a_pattern_that_is_not_one_is_an_error_of_the_file) {
   EXPECT_THAT(checked.out + checked.err, HasSubstr("mcpivot.json:2:3"));
 }
 
-TEST(Journal, follows_and_keeps_nobody_from_writing) {
+TEST(Journal, following_does_not_block_writing) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "early"}});
@@ -196,7 +196,7 @@ TEST(Journal, follows_and_keeps_nobody_from_writing) {
 }
 
 // It has the file open only while it reads, so that others can write, copy and delete it.
-TEST(Journal, follows_without_holding_the_file_open) {
+TEST(Journal, following_does_not_keep_the_file_open) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "early"}});
@@ -217,7 +217,7 @@ TEST(Journal, follows_without_holding_the_file_open) {
   EXPECT_TRUE(follower.wait_exit(soon()));
 }
 
-TEST(Journal, knows_the_names_of_clients_that_were_there_before_it) {
+TEST(Journal, knows_the_names_of_clients_that_connected_before_it_was_on) {
   Client client;
   client.initialize();
   const std::string name =
@@ -231,7 +231,7 @@ TEST(Journal, knows_the_names_of_clients_that_were_there_before_it) {
   EXPECT_EQ(text(calls(client).at(1), "client"), "terminal");
 }
 
-TEST(Journal, counts_by_tool) {
+TEST(Journal, counts_calls_by_tool) {
   Client client({.options = {"--journal"}});
   client.initialize();
   for (int i = 0; i < 3; ++i) client.call_text("echo", {{"text", "x"}});
@@ -247,7 +247,7 @@ TEST(Journal, counts_by_tool) {
               AllOf(HasSubstr("P95"), HasSubstr("TOKENS"), HasSubstr("echo")));
 }
 
-TEST(Journal, outlives_mcpivot_even_if_that_is_killed) {
+TEST(Journal, survives_a_kill_of_mcpivot) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "remember"}});
@@ -266,7 +266,7 @@ TEST(Journal, is_complete_when_mcpivot_ends) {
   EXPECT_THAT(calls(client, {"-n", "1000"}), SizeIs(200));
 }
 
-TEST(Journal, has_the_questions_of_the_server_and_the_answers_of_the_client) {
+TEST(Journal, contains_the_servers_questions_and_the_clients_answers) {
   Client client({.options = {"--journal"}});
   client.initialize();
   const auto id = client.send_call("ask", {{"method", "roots/list"}});
@@ -280,7 +280,7 @@ TEST(Journal, has_the_questions_of_the_server_and_the_answers_of_the_client) {
   EXPECT_EQ(json::serialize(asked[0].at("answer")), R"({"roots":[]})");
 }
 
-TEST(Journal, keeps_calls_in_a_file_for_a_team) {
+TEST(Journal, can_keep_calls_in_a_file_for_a_team) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "two"}});
@@ -295,7 +295,7 @@ TEST(Journal, keeps_calls_in_a_file_for_a_team) {
               HasSubstr("which mcpivot answered itself"));
 }
 
-TEST(Journal, the_model_sees_its_own_calls) {
+TEST(Journal, the_model_can_see_its_own_calls) {
   Client client({.options = {"--journal"}});
   client.initialize();
   client.call_text("echo", {{"text", "mine"}});
@@ -310,7 +310,7 @@ TEST(Journal, the_model_sees_its_own_calls) {
   EXPECT_THAT(text_of(other.call("pivot_logs", {{"calls", true}})), HasSubstr("the journal is off"));
 }
 
-TEST(Journal, one_that_cannot_be_written_costs_no_call) {
+TEST(Journal, a_journal_that_cannot_be_written_affects_no_call) {
   Client client;
   fs::create_directories(client.directory() / "state/mcpivot");
   std::ofstream(client.directory() / "state/mcpivot/journal") << "a file is in its place";

@@ -69,7 +69,7 @@ std::string zeros_as(const std::string& character, long count) {
   return "head -c " + std::to_string(count) + " /dev/zero | tr '\\0' '" + character + "'";
 }
 
-TEST(Limits, an_answer_over_the_limit_becomes_an_error_for_that_request_alone) {
+TEST(Limits, a_response_over_the_limit_becomes_an_error_for_only_that_request) {
   for (const std::string_view place : id_places) {
     SCOPED_TRACE(place);
     std::vector<std::string> server;
@@ -89,7 +89,7 @@ TEST(Limits, an_answer_over_the_limit_becomes_an_error_for_that_request_alone) {
   }
 }
 
-TEST(Limits, an_answer_of_200_MB_is_refused_without_being_held) {
+TEST(Limits, a_response_of_200_MB_is_rejected_without_being_stored) {
   for (const std::string_view place : id_places) {
     SCOPED_TRACE(place);
     const std::string text = zeros_as("x", 200'000'000);
@@ -116,7 +116,7 @@ TEST(Limits, a_message_of_exactly_the_limit_passes_and_one_byte_more_does_not) {
   EXPECT_THAT(client.notifications, IsEmpty());
 }
 
-TEST(Limits, a_server_s_request_over_the_limit_is_refused_to_the_server) {
+TEST(Limits, a_servers_request_over_the_limit_is_rejected) {
   for (const std::string_view place : id_places) {
     SCOPED_TRACE(place);
     std::vector<std::string> server;
@@ -135,7 +135,7 @@ TEST(Limits, a_server_s_request_over_the_limit_is_refused_to_the_server) {
   }
 }
 
-TEST(Limits, a_client_s_message_over_64_MiB_is_refused_and_the_connection_goes_on) {
+TEST(Limits, a_clients_message_over_64_MiB_is_rejected_and_the_connection_continues) {
   for (const std::string_view place : id_places) {
     SCOPED_TRACE(place);
     ClientOptions options;
@@ -150,13 +150,13 @@ TEST(Limits, a_client_s_message_over_64_MiB_is_refused_and_the_connection_goes_o
   }
 }
 
-TEST(Limits, a_client_s_message_of_64_MiB_passes) {
+TEST(Limits, a_clients_message_of_64_MiB_passes) {
   Client client;
   client.child().offer(call_of(client_limit, R"("just right")", "first") + "\n", in_a_while());
   EXPECT_EQ(text_of(client.await("just right", in_a_while())), "1");
 }
 
-TEST(Limits, a_client_s_answer_over_64_MiB_becomes_an_error_for_the_server) {
+TEST(Limits, a_clients_answer_over_64_MiB_becomes_an_error_for_the_server) {
   Client client;
   client.initialize();
   const auto call = client.send_call("ask", {{"method", "sampling/createMessage"}});
@@ -176,7 +176,7 @@ TEST(Limits, an_id_that_is_not_utf8_is_not_repeated_to_the_client) {
   EXPECT_EQ(client.call_text("count"), "1");  // throws if something came that is not UTF-8
 }
 
-TEST(Limits, a_line_of_300_MB_from_the_server_is_passed_over) {
+TEST(Limits, a_line_of_300_MB_from_the_server_is_skipped) {
   // Plain text, and text that looks like the keys of a message over and over.
   const std::string endless_keys = R"(yes '{"id":999,"method":"' | tr -d '\n' | head -c 30000000)";
   for (const std::string& line : {zeros_as("x", 300'000'000), endless_keys}) {
@@ -189,7 +189,7 @@ TEST(Limits, a_line_of_300_MB_from_the_server_is_passed_over) {
   }
 }
 
-TEST(Limits, text_that_is_not_utf8_is_refused_to_the_client_and_not_forwarded) {
+TEST(Limits, text_from_the_client_that_is_not_utf8_is_rejected) {
   Client client;
   const std::vector<std::string> broken = {
       "\xff",
@@ -224,7 +224,7 @@ TEST(Limits, text_that_is_not_utf8_is_refused_to_the_client_and_not_forwarded) {
 }
 
 // What each of these servers writes contains the request's id, but isn't a message.
-TEST(Limits, what_is_no_message_but_has_the_id_of_a_request_becomes_its_error) {
+TEST(Limits, an_invalid_message_with_the_id_of_a_request_becomes_its_error) {
   const std::vector<std::string> formats = {
       R"({"jsonrpc":"2.0","id":%s,"result":{"text":"\377\376"}})",
       R"({"jsonrpc":"2.0","id":%s,"result":{"text":"\303"}})",
@@ -254,7 +254,7 @@ TEST(Limits, what_is_no_message_but_has_the_id_of_a_request_becomes_its_error) {
   EXPECT_THAT(client.notifications, IsEmpty());
 }
 
-TEST(Limits, a_batch_that_the_version_does_not_have_becomes_an_error_for_the_requests_that_it_answers) {
+TEST(Limits, an_unsupported_batch_becomes_an_error_for_the_requests_it_answers) {
   const std::vector<std::string> formats = {
       R"([{"jsonrpc":"2.0","id":%s,"result":{}}])",
       R"([INFO] {"jsonrpc":"2.0","id":%s,"result":{}})",
@@ -268,7 +268,7 @@ TEST(Limits, a_batch_that_the_version_does_not_have_becomes_an_error_for_the_req
 }
 
 // As a server does that forgets to end its lines, or writes from two threads.
-TEST(Limits, messages_run_together_on_one_line_become_errors_for_the_requests_that_they_answer) {
+TEST(Limits, several_messages_on_one_line_become_errors_for_the_requests_they_answer) {
   Client client(first(R"(next; printf '{"jsonrpc":"2.0","id":%s,"result":{}}' "$id"
                          echo '{"jsonrpc":"2.0","method":"notifications/x"}'
                          next; printf '{"jsonrpc":"2.0","id":%s,"result":{}}' "$id"
@@ -282,7 +282,7 @@ TEST(Limits, messages_run_together_on_one_line_become_errors_for_the_requests_th
   EXPECT_EQ(client.call_text("echo", {{"text", "after"}}), "after");
 }
 
-TEST(Limits, garbage_between_messages_reaches_nobody) {
+TEST(Limits, garbage_between_messages_is_not_forwarded) {
   Client client;
   client.initialize();
   for (const char* text : {"Server running on stdio", "{", "}", "]", "\"", "null", "true", "17", "{}", "[]",
@@ -314,7 +314,7 @@ TEST(Limits, a_message_nested_1000_deep_passes_both_ways) {
   EXPECT_EQ(client.child().read_line(soon()), expected);
 }
 
-TEST(Limits, a_message_nested_too_deep_is_refused) {
+TEST(Limits, a_message_nested_too_deeply_is_rejected) {
   Client client(echoing());
   for (const int depth : {100'000, 10'000'000}) {
     client.child().send_line(nested(depth));
@@ -325,7 +325,7 @@ TEST(Limits, a_message_nested_too_deep_is_refused) {
   EXPECT_TRUE(client.request("echo").contains("result"));
 }
 
-TEST(Limits, an_answer_nested_too_deep_becomes_an_error) {
+TEST(Limits, a_response_nested_too_deeply_becomes_an_error) {
   Client client(first(R"(next; printf '{"jsonrpc":"2.0","id":%s,"result":' "$id"; )" +
                       zeros_as("[", 100'000) + "; " + zeros_as("]", 100'000) + "; echo '}'"));
   EXPECT_EQ(error_code(client.request("anything")), -32603);
@@ -345,7 +345,7 @@ TEST(Limits, requests_with_the_same_id_in_flight_are_both_answered) {
   EXPECT_THAT(keys, testing::UnorderedElementsAre("prompts", "tools", "resources"));
 }
 
-TEST(Limits, a_message_that_there_is_no_memory_for_is_answered_and_the_next_one_is_read) {
+TEST(Limits, a_message_without_memory_for_it_is_answered_and_the_next_one_read) {
   if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs more memory than there would be";
   Client client;
   client.initialize();

@@ -299,7 +299,7 @@ void tell_serve(Page& page) {
            Page::words_of(client.call("echo", {{"text", "hello"}})), serve.directory());
 }
 
-TEST(ModelReads, the_page_has_every_text_as_it_is) {
+TEST(ModelReads, the_page_shows_every_text_exactly) {
   Page page;
   tell_development(page);
   tell_source_that_builds_write(page);

@@ -36,7 +36,7 @@ Strings server_with_capabilities(const std::string& capabilities) {
 
 // ---- The notice.
 
-TEST(Notice, is_the_first_block_of_the_first_tool_answer_and_the_rest_is_untouched) {
+TEST(Notice, is_the_first_block_of_the_next_tool_result_and_the_rest_is_untouched) {
   Client client({.server = {"--lives", "lives", "--life", "2+", "--tool", "new_tool"}});
   client.initialize();
   reload(client);
@@ -49,7 +49,7 @@ TEST(Notice, is_the_first_block_of_the_first_tool_answer_and_the_rest_is_untouch
   EXPECT_EQ(blocks(client.call("echo", {{"text", "hello"}})), 1U);
 }
 
-TEST(Notice, does_not_ride_on_what_is_no_tool_answer) {
+TEST(Notice, is_added_only_to_tool_results) {
   Client client;
   client.initialize();
   reload(client);
@@ -61,7 +61,7 @@ TEST(Notice, does_not_ride_on_what_is_no_tool_answer) {
   EXPECT_THAT(text_of(client.call("echo")), StartsWith("[mcpivot] "));
 }
 
-TEST(Notice, rides_on_a_tools_own_failure) {
+TEST(Notice, is_added_to_a_tools_own_failure) {
   Client client;
   client.initialize();
   reload(client);
@@ -71,7 +71,7 @@ TEST(Notice, rides_on_a_tools_own_failure) {
   EXPECT_EQ(own_text(answer), "no cheese");
 }
 
-TEST(Notice, rides_on_an_error_before_its_message_and_leaves_code_and_data) {
+TEST(Notice, is_put_before_an_errors_message_and_leaves_code_and_data) {
   Client client;
   client.initialize();
   reload(client);
@@ -83,7 +83,7 @@ TEST(Notice, rides_on_an_error_before_its_message_and_leaves_code_and_data) {
   EXPECT_EQ(blocks(client.call("echo")), 1U);
 }
 
-TEST(Notice, stays_due_until_an_answer_without_structured_content_has_carried_it) {
+TEST(Notice, stays_due_until_delivered_in_a_result_without_structured_content) {
   Client client;
   client.initialize();
   reload(client);
@@ -100,7 +100,7 @@ TEST(Notice, stays_due_until_an_answer_without_structured_content_has_carried_it
             (json::object{{"a", 1}}));
 }
 
-TEST(Notice, goes_into_empty_structured_content_too) {
+TEST(Notice, is_also_added_to_empty_structured_content) {
   Client client;
   client.initialize();
   reload(client);
@@ -108,7 +108,7 @@ TEST(Notice, goes_into_empty_structured_content_too) {
       client.call("structured").at("result").at("structuredContent").as_object().contains("_mcpivot"));
 }
 
-TEST(Notice, stays_out_of_structured_content_that_allows_no_more_properties) {
+TEST(Notice, is_not_added_to_structured_content_without_additional_properties) {
   const std::string tool =
       R"({"name":"structured","inputSchema":{"type":"object"},)"
       R"("outputSchema":{"type":"object","properties":{"a":{"type":"integer"}},"additionalProperties":false}})";
@@ -121,7 +121,7 @@ TEST(Notice, stays_out_of_structured_content_that_allows_no_more_properties) {
   EXPECT_EQ(blocks(client.call("echo")), 2U) << "it is still due";
 }
 
-TEST(Notice, tells_several_events_at_once) {
+TEST(Notice, reports_several_events_at_once) {
   Client client(
       {.server = {"--lives", "lives", "--life", "2", "--tool", "second", "--life", "3", "--tool", "third"}});
   client.initialize();
@@ -141,7 +141,7 @@ TEST(Notice, of_many_events_is_bounded) {
   EXPECT_LT(notice.size(), 20'000U);
 }
 
-TEST(Notice, with_quotes_and_control_characters_stays_json) {
+TEST(Notice, with_quotes_and_control_characters_is_valid_json) {
   Client client({.options = {"--name", "a \"quoted\"\tname"}});
   client.initialize();
   reload(client);
@@ -150,7 +150,7 @@ TEST(Notice, with_quotes_and_control_characters_stays_json) {
 
 // ---- Lists.
 
-TEST(Lists, are_stable_to_the_byte) {
+TEST(Lists, are_identical_byte_for_byte_each_time) {
   const auto list = [](Client& client) {
     client.child().send_line(R"({"jsonrpc":"2.0","id":77,"method":"tools/list"})");
     while (true) {
@@ -171,7 +171,7 @@ TEST(Lists, are_stable_to_the_byte) {
   EXPECT_EQ(list(client), first);
 }
 
-TEST(Lists, come_in_the_servers_order_with_ours_last) {
+TEST(Lists, are_in_the_servers_order_with_the_control_tools_last) {
   Client client(
       {.options = {"--build", "true"}, .server = {"--only", "pid,echo", "--tool", "a", "--page", "1"}});
   client.initialize();
@@ -179,7 +179,7 @@ TEST(Lists, come_in_the_servers_order_with_ours_last) {
                                             "pivot_status", "pivot_logs"));
 }
 
-TEST(Lists, our_tools_cost_at_most_two_thousand_bytes) {
+TEST(Lists, the_control_tools_take_at_most_two_thousand_bytes) {
   Client client({.options = {"--build", "true"}, .server = {"--only", "none"}});
   client.initialize();
   EXPECT_LT(json::serialize(client.request("tools/list").at("result").at("tools")).size(), 2000U);
@@ -202,7 +202,7 @@ TEST(Lists, a_servers_tool_keeps_its_definition_byte_for_byte) {
   EXPECT_THAT(client.child().read_line(soon()).value_or(""), HasSubstr(tool));
 }
 
-TEST(Lists, a_servers_own_change_reaches_the_client_after_it_reached_us) {
+TEST(Lists, a_servers_change_is_announced_once_mcpivot_has_the_new_list) {
   Client client;
   client.initialize();
   for (int i = 1; i <= 3; ++i) {
@@ -212,7 +212,7 @@ TEST(Lists, a_servers_own_change_reaches_the_client_after_it_reached_us) {
   }
 }
 
-TEST(Lists, of_many_changes_at_once_the_last_is_always_announced) {
+TEST(Lists, the_last_of_many_simultaneous_changes_is_always_announced) {
   Client client;
   client.initialize();
   for (int i = 0; i < 20; ++i) client.send_call("mutate");
@@ -227,7 +227,7 @@ TEST(Lists, of_many_changes_at_once_the_last_is_always_announced) {
   EXPECT_TRUE(whole);
 }
 
-TEST(Lists, a_servers_change_is_still_noticed_after_one_died_while_we_asked_it) {
+TEST(Lists, a_change_is_still_noticed_after_an_earlier_server_died_while_listing) {
   Client client({.server = {"--lives", "lives", "--tap", "tap", "--life", "1", "--delay", "tools/list=300"}});
   client.initialize();
   const auto asked = [&] {
@@ -246,7 +246,7 @@ TEST(Lists, a_servers_change_is_still_noticed_after_one_died_while_we_asked_it) 
   EXPECT_THAT(tools_of(client), Contains("mutant_1"));
 }
 
-TEST(Lists, a_change_of_resources_is_one_of_resources_and_templates) {
+TEST(Lists, a_change_of_resources_also_covers_templates) {
   Client client;
   client.initialize();
   client.call("notify", {{"method", "notifications/resources/list_changed"}});
@@ -255,14 +255,14 @@ TEST(Lists, a_change_of_resources_is_one_of_resources_and_templates) {
   client.expect_notification("notifications/prompts/list_changed");
 }
 
-TEST(Lists, a_server_that_says_early_that_its_tools_changed_is_believed) {
+TEST(Lists, a_change_announced_during_the_handshake_is_not_missed) {
   Client client({.server = {"--early"}});
   client.initialize();
   EXPECT_THAT(tools_of(client), Contains("echo"));
   client.expect_request("roots/list");
 }
 
-TEST(Lists, a_list_that_is_too_long_to_pass_harms_nobody) {
+TEST(Lists, a_list_over_the_message_limit_is_harmless) {
   // Its answer to tools/list is longer than the limit, its others are not.
   Client client({.options = {"--max-message", "1024"}});
   EXPECT_TRUE(client.initialize().contains("result"));
@@ -270,14 +270,14 @@ TEST(Lists, a_list_that_is_too_long_to_pass_harms_nobody) {
   EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
 }
 
-TEST(Lists, a_server_that_refuses_to_list_its_tools_is_told_of_and_asked_again) {
+TEST(Lists, a_server_that_fails_to_list_its_tools_is_reported_and_asked_again) {
   Client client({.server = {"--refuse", "tools/list=out of cheese"}});
   EXPECT_TRUE(client.initialize().contains("result"));
   EXPECT_THAT(text_of(client.call("echo", {{"text", "works"}})),
               HasSubstr("tools/list was refused: out of cheese"));
 }
 
-TEST(Lists, a_tool_of_the_servers_with_a_name_of_ours_is_not_listed_twice) {
+TEST(Lists, a_servers_tool_named_like_a_control_tool_is_not_listed_twice) {
   Client client({.server = {"--tool", "pivot_status"}});
   client.initialize();
   const Strings names = tools_of(client);
@@ -287,7 +287,7 @@ TEST(Lists, a_tool_of_the_servers_with_a_name_of_ours_is_not_listed_twice) {
 
 // ---- What the client is told it may use.
 
-TEST(Capabilities, are_widened_to_all_that_a_later_generation_might_have) {
+TEST(Capabilities, are_widened_to_whatever_a_later_generation_might_have) {
   for (const char* without : {"logging", "tools,prompts,resources,logging,completions"}) {
     SCOPED_TRACE(without);
     Client client({.server = {"--without", without}});
@@ -303,7 +303,7 @@ TEST(Capabilities, are_widened_to_all_that_a_later_generation_might_have) {
   }
 }
 
-TEST(Capabilities, that_the_server_lacks_are_answered_empty) {
+TEST(Capabilities, that_the_server_lacks_get_empty_results) {
   Client client({.server = {"--without", "tools,prompts,resources,logging,completions"}});
   client.initialize();
   EXPECT_THAT(tools_of(client), ElementsAre("pivot_restart", "pivot_status", "pivot_logs"));
@@ -322,14 +322,14 @@ TEST(Capabilities, that_the_server_lacks_are_answered_empty) {
             json::array{});
 }
 
-TEST(Capabilities, a_server_with_resources_but_no_subscriptions_is_not_bothered_with_them) {
+TEST(Capabilities, subscriptions_do_not_reach_a_server_without_that_capability) {
   Client client({.server = {"--without", "subscribe"}});
   client.initialize();
   EXPECT_EQ(client.request("resources/subscribe", {{"uri", "fake://hello"}}).at("result"), json::object{});
   EXPECT_EQ(client.request("resources/unsubscribe", {{"uri", "fake://hello"}}).at("result"), json::object{});
 }
 
-TEST(Capabilities, that_come_with_a_later_generation_work) {
+TEST(Capabilities, added_by_a_later_generation_work) {
   Client client({.server = {"--lives", "lives", "--life", "1", "--without", "prompts,logging"}});
   client.initialize();
   EXPECT_EQ(client.request("prompts/list").at("result").at("prompts"), json::array{});
@@ -339,7 +339,7 @@ TEST(Capabilities, that_come_with_a_later_generation_work) {
 }
 
 // A level that was set while the server had none is still what the client wants.
-TEST(Capabilities, a_setting_made_before_the_server_could_take_it_reaches_the_one_that_can) {
+TEST(Capabilities, a_log_level_set_before_the_server_had_logging_reaches_a_later_generation) {
   Client client({.server = {"--lives", "lives", "--life", "1", "--without", "logging"}});
   client.initialize();
   client.request("logging/setLevel", {{"level", "alert"}});
@@ -347,14 +347,14 @@ TEST(Capabilities, a_setting_made_before_the_server_could_take_it_reaches_the_on
   EXPECT_THAT(own(client, "state"), HasSubstr(R"("logLevel":"alert")"));
 }
 
-TEST(Capabilities, of_an_unusual_kind_pass_as_they_are) {
+TEST(Capabilities, of_an_unusual_kind_pass_unchanged) {
   Client client({.command = server_with_capabilities(R"({"experimental":{"x":[1.50,1e3]}})")});
   client.child().send_line(
       R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{}}})");
   EXPECT_THAT(client.child().read_line(soon()).value_or(""), HasSubstr(R"("experimental":{"x":[1.50,1e3]})"));
 }
 
-TEST(Capabilities, of_an_impossible_kind_end_nothing) {
+TEST(Capabilities, that_are_invalid_do_not_end_the_connection) {
   std::string deep = "1";
   for (int i = 0; i < 60; ++i) deep = "[" + deep + "]";
   for (const std::string& capabilities :
@@ -368,7 +368,7 @@ TEST(Capabilities, of_an_impossible_kind_end_nothing) {
   }
 }
 
-TEST(Capabilities, discovery_offers_no_modern_version_in_front_of_a_legacy_server_which_is_asked_once) {
+TEST(Capabilities, discover_offers_no_modern_version_for_a_legacy_server) {
   Client client({.server = {"--tap", "tap"}});
   for (int i = 0; i < 2; ++i) {
     const json::object answer = client.request("server/discover", {{"_meta", modern_meta()}});
@@ -383,7 +383,7 @@ TEST(Capabilities, discovery_offers_no_modern_version_in_front_of_a_legacy_serve
 
 // ---- Looking in.
 
-TEST(Looking, the_status_says_what_is_and_what_was) {
+TEST(Looking, the_status_shows_what_is_running_and_what_happened) {
   Client client({.options = {"--build", "true", "--name", "dev"}, .server = {"--lives", "lives"}});
   client.initialize();
   client.call("pivot_rebuild");
@@ -395,7 +395,7 @@ TEST(Looking, the_status_says_what_is_and_what_was) {
                     HasSubstr("builds: 1"), HasSubstr("last build: succeeded")));
 }
 
-TEST(Looking, the_logs_survive_restarts_and_can_be_had_by_generation) {
+TEST(Looking, the_logs_survive_restarts_and_can_be_shown_by_generation) {
   Client client;
   client.initialize();
   client.call("stderr", {{"text", "words of the first"}});

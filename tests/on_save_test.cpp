@@ -53,7 +53,7 @@ TEST_F(OnSave, a_call_right_after_a_save_is_answered_by_the_new_code) {
 }
 
 // Nobody can tell whether the build wrote it, so after a few builds mcpivot stops, and the model knows.
-TEST_F(OnSave, a_source_that_changes_during_every_build_is_built_a_few_times_and_then_told) {
+TEST_F(OnSave, a_source_that_changes_during_every_build_is_soon_ignored_and_reported) {
   Client client(
       {.options = {"--cwd", source().parent_path(), "--watch", "*.txt", "--build", "date +%N >> a.txt"},
        .server = {}});
@@ -85,7 +85,7 @@ TEST_F(OnSave, a_call_waits_while_the_change_is_built) {
   EXPECT_THAT(all_text(client.await(second)), Not(HasSubstr(pid)));
 }
 
-TEST_F(OnSave, a_program_that_was_replaced_answers_the_next_call) {
+TEST_F(OnSave, a_replaced_program_answers_the_next_call) {
   Client client({.options = {}, .server = {}, .own_program = true});
   client.initialize();
   const std::string pid = client.call_text("pid");
@@ -95,7 +95,7 @@ TEST_F(OnSave, a_program_that_was_replaced_answers_the_next_call) {
   EXPECT_THAT(all_text(client.call("pid")), AllOf(Not(HasSubstr(pid)), HasSubstr("generation 2")));
 }
 
-TEST_F(OnSave, a_program_that_a_restart_has_taken_up_keeps_nobody_waiting) {
+TEST_F(OnSave, a_replaced_program_that_a_restart_already_started_delays_no_call) {
   Client client({.options = {}, .server = {}, .own_program = true});
   client.initialize();
   const fs::path program = client.directory() / "fake_server";
@@ -110,7 +110,7 @@ TEST_F(OnSave, a_program_that_a_restart_has_taken_up_keeps_nobody_waiting) {
   EXPECT_TRUE(wait_until(is_quick, soon())) << "it always waits until things are quiet, for 200 ms";
 }
 
-TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
+TEST_F(OnSave, with_on_save_serve_the_old_code_answers_and_says_so) {
   Client client(options({"--on-save", "serve"}));
   Gate slow(gate());
   client.initialize();
@@ -126,7 +126,7 @@ TEST_F(OnSave, with_serve_the_old_code_answers_and_says_so) {
   EXPECT_THAT(all_text(client.call("pid")), Not(HasSubstr("this answer is from")));
 }
 
-TEST_F(OnSave, a_call_waits_no_longer_than_twice_what_a_change_takes) {
+TEST_F(OnSave, a_call_waits_at_most_twice_the_time_a_change_usually_takes) {
   Client client(options());
   Gate slow(gate());
   client.initialize();
@@ -140,7 +140,7 @@ TEST_F(OnSave, a_call_waits_no_longer_than_twice_what_a_change_takes) {
   slow.open();
 }
 
-TEST_F(OnSave, when_the_build_fails_those_that_waited_get_the_old_code_and_learn_why) {
+TEST_F(OnSave, when_the_build_fails_waiting_calls_get_the_old_code_and_the_reason) {
   Client client(options());
   client.initialize();
   const std::string pid = client.call_text("pid");
@@ -150,7 +150,7 @@ TEST_F(OnSave, when_the_build_fails_those_that_waited_get_the_old_code_and_learn
                     HasSubstr("is still serving"), Not(HasSubstr("this answer is from"))));
 }
 
-TEST_F(OnSave, one_that_waits_can_be_cancelled) {
+TEST_F(OnSave, a_waiting_call_can_be_cancelled) {
   Client client(options());
   Gate slow(gate());
   client.initialize();
@@ -164,7 +164,7 @@ TEST_F(OnSave, one_that_waits_can_be_cancelled) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST_F(OnSave, a_file_that_comes_and_goes_keeps_nobody_waiting) {
+TEST_F(OnSave, a_file_that_is_created_and_deleted_delays_no_call) {
   Client client(options());
   client.initialize();
   const std::string pid = client.call_text("pid");
@@ -173,7 +173,7 @@ TEST_F(OnSave, a_file_that_comes_and_goes_keeps_nobody_waiting) {
   EXPECT_EQ(client.call_text("pid"), pid);
 }
 
-TEST_F(OnSave, a_file_that_is_open_and_grows_keeps_nobody_waiting) {
+TEST_F(OnSave, a_file_that_is_open_and_grows_delays_no_call) {
   Client client(options());
   client.initialize();
   const std::string pid = client.call_text("pid");
@@ -193,7 +193,7 @@ TEST_F(OnSave, a_restart_right_after_a_save_builds_what_was_saved) {
   EXPECT_THAT(text_of(client.call("pivot_restart")), AllOf(HasSubstr("the build of"), HasSubstr("failed")));
 }
 
-TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
+TEST_F(OnSave, the_result_of_a_call_finished_by_the_old_generation_says_so) {
   Client client(options());
   client.initialize();
   const OpenCall slow = open_call(client);
@@ -204,7 +204,7 @@ TEST_F(OnSave, the_answer_of_a_call_that_the_old_generation_finishes_says_so) {
                                                      HasSubstr("generation 2 is serving now")));
 }
 
-TEST_F(OnSave, one_of_many_clients_is_answered_by_the_old_code_which_says_so) {
+TEST_F(OnSave, with_many_clients_the_old_code_answers_and_says_so) {
   Gate slow(gate());
   const ClientOptions one = options();
   const Serve serve(one.options, one.server);

@@ -55,14 +55,14 @@ void expect_old_tools_serve(const Tools& tools, Client& client, const json::obje
   EXPECT_THAT(status_of(client, "generation"), "1");
 }
 
-TEST(OtherKind, a_cli_serves_until_the_server_that_takes_its_place_is_ready) {
+TEST(OtherKind, a_cli_serves_until_the_process_that_replaces_it_is_ready) {
   const Tools tools;
   Client client(with({{"alpha", tools.entry("old")}}));
   expect_old_tools_serve(tools, client, server({"--hold", "initialize", "--tap", "tap"}),
                          [&] { return content_of(client.directory() / "tap").contains("initialize"); });
 }
 
-TEST(OtherKind, a_cli_serves_until_the_daemon_that_takes_its_place_is_there) {
+TEST(OtherKind, a_cli_serves_until_the_daemon_that_replaces_it_is_ready) {
   const Tools tools;
   const std::string url = "http://127.0.0.1:" + std::to_string(free_port()) + "/mcp";
   Client client(with({{"alpha", tools.entry("old")}}));
@@ -71,7 +71,7 @@ TEST(OtherKind, a_cli_serves_until_the_daemon_that_takes_its_place_is_there) {
   });
 }
 
-TEST(OtherKind, a_cli_runs_its_own_program_until_the_other_one_has_printed_its_schema) {
+TEST(OtherKind, a_cli_runs_its_old_program_until_the_new_one_has_printed_its_schema) {
   const Tools tools;
   TemporaryDirectory folder;
   Gate at_schema(folder.path() / "schema-gate");
@@ -82,7 +82,7 @@ TEST(OtherKind, a_cli_runs_its_own_program_until_the_other_one_has_printed_its_s
   EXPECT_TRUE(wait_until([&] { return which(client).find("\"new\"") != std::string::npos; }, soon()));
 }
 
-TEST(OtherKind, a_process_whose_place_a_daemon_cannot_take_is_started_again_as_what_the_file_says) {
+TEST(OtherKind, a_crashed_process_that_a_daemon_failed_to_replace_becomes_that_daemon) {
   FakeDaemon daemon;
   daemon.kill();
   Client client(with({{"alpha", server({"--only", "echo,crash"})}}));
@@ -97,7 +97,7 @@ TEST(OtherKind, a_process_whose_place_a_daemon_cannot_take_is_started_again_as_w
   EXPECT_TRUE(wait_until([&] { return own(client, "echo", {{"text", "daemon"}}) == "daemon"; }, soon()));
 }
 
-TEST(OtherKind, a_changed_limit_for_calls_at_once_counts_with_the_next_generation) {
+TEST(OtherKind, a_changed_concurrency_limit_applies_to_the_next_generation) {
   const Tools tools;
   const auto entry = [&](int jobs) { return file_of({{"alpha", tools.entry("same", {{"jobs", jobs}})}}); };
   Client client({.config = entry(1)});

@@ -34,7 +34,7 @@ std::pair<json::object, json::object> both_ways(const Strings& beta) {
   return {direct, by_way};
 }
 
-TEST(PivotCall, an_answer_says_whose_it_is_and_is_otherwise_that_of_a_direct_call) {
+TEST(PivotCall, a_result_names_its_server_and_otherwise_equals_that_of_a_direct_call) {
   const std::string pixel = R"({"type":"image","data":"iVBORw0KGgo=","mimeType":"image/png"})";
   for (const std::string& result :
        {R"({"content":[)" + pixel + R"(,{"type":"text","text":"a"}],"_meta":{"x":1.50}})",
@@ -52,7 +52,7 @@ TEST(PivotCall, an_answer_says_whose_it_is_and_is_otherwise_that_of_a_direct_cal
   }
 }
 
-TEST(PivotCall, an_error_passes_as_it_is) {
+TEST(PivotCall, an_error_passes_unchanged) {
   const auto [direct, by_way] = both_ways({"--refuse", "tools/call=not today"});
   EXPECT_THAT(json::serialize(direct), HasSubstr("not today"));
   EXPECT_EQ(by_way, direct);
@@ -81,7 +81,7 @@ TEST(PivotCall, can_be_turned_off_and_on_again_in_the_file) {
   EXPECT_EQ(own(client, "pivot_call", through("beta__echo", {{"text", "up"}})), "up");
 }
 
-TEST(PivotCall, a_value_that_is_none_lets_nothing_through_and_is_told_with_its_place) {
+TEST(PivotCall, an_invalid_setting_allows_no_server_and_is_reported) {
   Client client(with(two(), {{"pivot_call", "al"}}));
   start(client);
   EXPECT_THAT(tools_of(client), Not(Contains("pivot_call")));
@@ -90,7 +90,7 @@ TEST(PivotCall, a_value_that_is_none_lets_nothing_through_and_is_told_with_its_p
   EXPECT_TRUE(client.call("pivot_call", through("beta__echo")).contains("error"));
 }
 
-TEST(PivotCall, profiles_are_bound_by_what_the_file_says) {
+TEST(PivotCall, profiles_cannot_exceed_what_the_file_allows) {
   const TemporaryDirectory folder;
   const std::string file = folder.path() / "mcpivot.json";
   const std::string servers = R"("mcpServers": {"one": {"command": "${FAKE}", "active": true},

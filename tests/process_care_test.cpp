@@ -21,7 +21,7 @@ std::uint64_t signals(pid_t pid, const std::string& line) {
   return std::stoull(bits, nullptr, 16) & ~0x180000000U;
 }
 
-TEST(ProcessCare, a_server_gets_its_three_pipes_and_nothing_else) {
+TEST(ProcessCare, a_server_inherits_only_its_three_pipes) {
   ClientOptions options;
   options.command = quick_server;
   Client client(options);
@@ -37,7 +37,7 @@ TEST(ProcessCare, a_server_gets_its_three_pipes_and_nothing_else) {
   FAIL() << "no server";
 }
 
-TEST(ProcessCare, what_the_server_writes_to_stderr_reaches_stderr_and_the_log) {
+TEST(ProcessCare, the_servers_stderr_reaches_stderr_and_the_log) {
   Client client;
   client.initialize();
   client.call("stderr", {{"text", "a word from the server"}, {"lines", 2}});
@@ -47,7 +47,7 @@ TEST(ProcessCare, what_the_server_writes_to_stderr_reaches_stderr_and_the_log) {
                          soon()));
 }
 
-TEST(ProcessCare, a_flood_on_stderr_that_nobody_reads_holds_nothing_up) {
+TEST(ProcessCare, a_flood_on_stderr_that_nobody_reads_blocks_nothing) {
   const Ends err = Ends::of_pipe();
   const TemporaryDirectory directory;
   Child child(mcpivot_command({.server = {"--stderr-flood", "50000"}}), private_folders(directory.path()),
@@ -59,7 +59,7 @@ TEST(ProcessCare, a_flood_on_stderr_that_nobody_reads_holds_nothing_up) {
 }
 
 // A warning about the log is the first thing that mcpivot may have to say.
-TEST(ProcessCare, a_stderr_whose_reader_is_gone_is_no_reason_to_die) {
+TEST(ProcessCare, mcpivot_survives_a_stderr_whose_reader_is_gone) {
   Ends err = Ends::of_pipe();
   Ends::close_one(err.read);
   const TemporaryDirectory directory;
@@ -72,7 +72,7 @@ TEST(ProcessCare, a_stderr_whose_reader_is_gone_is_no_reason_to_die) {
   }
 }
 
-TEST(ProcessCare, it_runs_with_stderr_closed) {
+TEST(ProcessCare, mcpivot_runs_with_stderr_closed) {
   const TemporaryDirectory directory;
   std::vector<std::string> command = {"sh", "-c", "exec \"$@\" 2>&-", "sh"};
   std::ranges::copy(mcpivot_command({.server = {"--stderr-flood", "1000", "--garbage", "not a message"}}),

@@ -17,7 +17,7 @@ using testing::SizeIs;
 
 // ---- Progress, cancellation, company.
 
-TEST(Rebuild, streams_the_output_of_the_build_as_progress) {
+TEST(Rebuild, streams_the_builds_output_as_progress) {
   Client client(changing({"--build", "echo step one; cat gate; echo step two"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -40,7 +40,7 @@ TEST(Rebuild, streams_the_output_of_the_build_as_progress) {
   EXPECT_THAT(client.notifications, IsEmpty()) << "progress after the answer";
 }
 
-TEST(Rebuild, says_nothing_in_between_to_a_client_that_gave_no_token) {
+TEST(Rebuild, sends_no_progress_to_a_client_that_gave_no_token) {
   Client client(changing({"--build", "echo one; echo two"}));
   client.initialize();
   EXPECT_FALSE(is_error(client.call("pivot_rebuild")));
@@ -64,7 +64,7 @@ TEST(Rebuild, that_is_cancelled_stops_the_build_and_is_not_answered) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Rebuild, one_that_is_asked_for_during_a_build_gets_a_build_of_its_own) {
+TEST(Rebuild, requested_during_a_build_gets_its_own_build) {
   Client client(changing({"--build", "echo built >> builds; cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -82,7 +82,7 @@ TEST(Rebuild, one_that_is_asked_for_during_a_build_gets_a_build_of_its_own) {
   EXPECT_EQ(state_of(client).at("life"), 3);
 }
 
-TEST(Rebuild, where_saves_are_watched_two_at_once_share_a_build) {
+TEST(Rebuild, two_at_once_share_a_build_if_saves_are_watched) {
   Client client(changing({"--watch", "*.src", "--build", "echo built >> builds; cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -95,7 +95,7 @@ TEST(Rebuild, where_saves_are_watched_two_at_once_share_a_build) {
   EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
 }
 
-TEST(Rebuild, of_two_the_first_can_be_cancelled_and_the_other_goes_on) {
+TEST(Rebuild, cancelling_the_first_of_two_does_not_affect_the_other) {
   Client client(changing({"--build", "echo built >> builds; cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -110,7 +110,7 @@ TEST(Rebuild, of_two_the_first_can_be_cancelled_and_the_other_goes_on) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Rebuild, after_a_crash_is_answered_with_what_came_of_the_build) {
+TEST(Rebuild, after_a_crash_is_answered_with_the_outcome_of_the_build) {
   Client client(changing({"--no-watch", "--build", "cat gate; echo no cheese; exit 1"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -127,7 +127,7 @@ TEST(Rebuild, after_a_crash_is_answered_with_what_came_of_the_build) {
   EXPECT_EQ(status_of(client, "building"), "");
 }
 
-TEST(Rebuild, two_at_once_that_are_both_cancelled_stop_the_build) {
+TEST(Rebuild, stops_the_build_when_both_of_two_callers_cancel) {
   Client client(changing({"--build", "echo $$ > builder; cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -143,7 +143,7 @@ TEST(Rebuild, two_at_once_that_are_both_cancelled_stop_the_build) {
 }
 
 // A restart does not build, so it is not what was asked for.
-TEST(Rebuild, that_comes_during_a_restart_still_builds) {
+TEST(Rebuild, requested_during_a_restart_still_builds) {
   Client client(changing({"--build", "echo built >> builds"}, {"--tap", "tap", "--delay", "initialize=300"}));
   client.initialize();
   const auto restart = client.send_call("pivot_restart");
@@ -154,7 +154,7 @@ TEST(Rebuild, that_comes_during_a_restart_still_builds) {
   EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
 }
 
-TEST(Rebuild, that_is_cancelled_when_it_can_no_longer_be_stopped_is_told_in_the_next_answer) {
+TEST(Rebuild, cancelled_too_late_is_reported_in_the_next_result) {
   Client client(
       changing({"--build", "true"}, {"--tap", "tap", "--delay", "initialize=300", "--tool", "new_tool"}));
   client.initialize();
@@ -169,7 +169,7 @@ TEST(Rebuild, that_is_cancelled_when_it_can_no_longer_be_stopped_is_told_in_the_
 
 // ---- Crashes at a bad time.
 
-TEST(Rebuild, when_the_server_crashes_during_the_build_it_is_started_again_meanwhile) {
+TEST(Rebuild, a_server_that_crashes_during_the_build_is_restarted_meanwhile) {
   Client client(changing({"--build", "cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -183,7 +183,7 @@ TEST(Rebuild, when_the_server_crashes_during_the_build_it_is_started_again_meanw
   EXPECT_TRUE(wait_status(client, "draining", "0"));
 }
 
-TEST(Rebuild, when_the_server_crashes_during_a_build_that_fails_it_serves_again) {
+TEST(Rebuild, a_server_that_crashes_during_a_failing_build_serves_again) {
   Client client(changing({"--build", "cat gate; exit 1"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -195,7 +195,7 @@ TEST(Rebuild, when_the_server_crashes_during_a_build_that_fails_it_serves_again)
   EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
 }
 
-TEST(Rebuild, when_the_old_server_crashes_during_the_swap_the_new_one_takes_over) {
+TEST(Rebuild, the_new_server_takes_over_if_the_old_one_crashes_during_the_swap) {
   Client client(changing({"--build", "true"}, {"--tap", "tap", "--delay", "initialize=300"}));
   client.initialize();
   const auto in_flight = client.send_call("sleep", {{"ms", for_ever}});
@@ -209,7 +209,7 @@ TEST(Rebuild, when_the_old_server_crashes_during_the_swap_the_new_one_takes_over
   EXPECT_EQ(status_of(client, "starts"), "2");
 }
 
-TEST(Rebuild, when_both_die_during_the_swap_another_is_started) {
+TEST(Rebuild, another_generation_is_started_if_both_die_during_the_swap) {
   Client client({.options = {"--build", "true"},
                  .server = {"--lives", "lives", "--life", "2", "--tap", "tap", "--hold", "initialize"}});
   client.initialize();
@@ -224,7 +224,7 @@ TEST(Rebuild, when_both_die_during_the_swap_another_is_started) {
   EXPECT_EQ(state_of(client).at("life"), 3);
 }
 
-TEST(Rebuild, while_a_server_cannot_start_brings_it_to_life) {
+TEST(Rebuild, of_a_server_that_cannot_start_makes_it_work) {
   Client client({.options = {"--build", "touch fixed"},
                  .command = {"sh", "-c", "test -e fixed && exec \"$0\"; echo not fixed >&2; exit 9",
                              fake_server_binary()}});
@@ -239,7 +239,7 @@ TEST(Rebuild, while_a_server_cannot_start_brings_it_to_life) {
   EXPECT_THAT(tools_of(client), Contains("echo"));
 }
 
-TEST(Rebuild, a_crash_report_has_no_lines_of_the_other_generation) {
+TEST(Rebuild, a_crash_report_has_no_stderr_lines_of_the_other_generation) {
   Client client({.options = {"--build", "true"},
                  .command = {"sh", "-c",
                              "test -e second && { echo words of the new one >&2; cat gate; }; touch second; "

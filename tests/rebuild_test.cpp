@@ -55,7 +55,7 @@ TEST(Rebuild, says_which_arguments_of_a_tool_changed) {
                     HasSubstr("server: fake_server\ncalls itself: fake\n")));
 }
 
-TEST(Rebuild, that_changes_no_list_announces_none) {
+TEST(Rebuild, without_a_changed_list_announces_none) {
   Client client(changing({"--build", "true"}));
   client.initialize();
   EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("unchanged"));
@@ -90,7 +90,7 @@ TEST(Rebuild, a_call_in_flight_can_be_cancelled_on_the_old_server) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Rebuild, a_call_that_outlasts_the_drain_is_answered_as_after_a_crash) {
+TEST(Rebuild, a_call_that_outlasts_the_drain_gets_a_crash_report) {
   Client client(changing({"--build", "true", "--drain", "200ms"}));
   client.initialize();
   const pid_t old = server_pid(client);
@@ -105,7 +105,7 @@ TEST(Rebuild, a_call_that_outlasts_the_drain_is_answered_as_after_a_crash) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Rebuild, a_safe_call_that_outlasts_the_drain_is_made_again_on_the_new_server) {
+TEST(Rebuild, a_safe_call_that_outlasts_the_drain_is_retried_on_the_new_server) {
   Client client({.options = {"--build", "true", "--drain", "200ms"},
                  .server = {"--lives", "lives", "--tap", "tap", "--hint", "echo=readOnlyHint", "--life", "1",
                             "--hold", "tools/call"}});
@@ -118,7 +118,7 @@ TEST(Rebuild, a_safe_call_that_outlasts_the_drain_is_made_again_on_the_new_serve
   EXPECT_EQ(own_text(answer), "hello");
 }
 
-TEST(Rebuild, an_old_server_that_dies_while_it_drains_answers_its_calls_and_disturbs_nothing) {
+TEST(Rebuild, the_death_of_a_draining_server_only_affects_its_own_calls) {
   Client client(changing({"--build", "true"}));
   client.initialize();
   const pid_t old = server_pid(client);
@@ -131,7 +131,7 @@ TEST(Rebuild, an_old_server_that_dies_while_it_drains_answers_its_calls_and_dist
   EXPECT_EQ(status_of(client, "starts"), "2");
 }
 
-TEST(Rebuild, calls_are_served_without_a_gap_while_it_goes_on) {
+TEST(Rebuild, calls_are_served_without_a_gap_during_it) {
   Client client(changing({"--build", "cat gate"}));
   Gate gate(client.directory() / "gate");
   client.initialize();
@@ -166,7 +166,7 @@ TEST(Rebuild, a_build_that_fails_shows_its_output_and_the_old_server_still_serve
   EXPECT_THAT(client.notifications, IsEmpty());
 }
 
-TEST(Rebuild, of_a_long_output_the_beginning_and_the_end_are_shown) {
+TEST(Rebuild, shows_the_beginning_and_the_end_of_a_long_output) {
   Client client(changing({"--build", "echo the first error; seq 1 100000; echo the last error; exit 1"}));
   client.initialize();
   const std::string text = text_of(client.call("pivot_rebuild"));
@@ -218,7 +218,7 @@ TEST(Rebuild, the_stderr_of_a_new_server_that_dies_is_shown) {
   EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("stderr, last lines"));
 }
 
-TEST(Rebuild, with_no_build_configured_there_is_no_such_tool) {
+TEST(Rebuild, is_not_offered_without_a_build_command) {
   Client client;
   client.initialize();
   EXPECT_THAT(tools_of(client), AllOf(Not(Contains("pivot_rebuild")), Contains("pivot_restart")));

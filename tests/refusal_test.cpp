@@ -10,7 +10,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-TEST(Refusal, a_call_fails_at_once_with_what_the_server_said_and_each_one_tries_again) {
+TEST(Refusal, each_call_fails_at_once_with_the_servers_message_and_tries_again) {
   Client client({.options = {"--name", "dev"},
                  .server = {"--lives", "lives", "--refuse", "initialize=set API_KEY first"}});
   client.initialize();

@@ -70,7 +70,7 @@ TEST(Reload, a_server_that_forks_leaves_nothing_behind_after_a_swap) {
   EXPECT_TRUE(wait_gone(old));
 }
 
-TEST(Reload, a_burst_of_signals_is_no_burst_of_starts) {
+TEST(Reload, a_burst_of_signals_does_not_cause_a_burst_of_starts) {
   Client client(changing({}));
   client.initialize();
   const auto begin = std::chrono::steady_clock::now();
@@ -83,7 +83,7 @@ TEST(Reload, a_burst_of_signals_is_no_burst_of_starts) {
   EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") != "1"; }, soon()));
 }
 
-TEST(Reload, five_hundred_times_costs_no_memory_no_descriptors_and_no_processes) {
+TEST(Reload, five_hundred_times_leaks_no_memory_descriptors_or_processes) {
   Client client(changing({"--build", "true"}));
   client.initialize();
   const pid_t pivot = client.child().pid();

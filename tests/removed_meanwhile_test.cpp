@@ -32,7 +32,7 @@ json::object with_daemon(const FakeDaemon& daemon) {
   return servers;
 }
 
-TEST(RemovedMeanwhile, the_stop_of_a_daemon_that_is_taken_out_of_the_file_is_answered) {
+TEST(RemovedMeanwhile, the_stop_of_a_daemon_removed_from_the_file_is_answered) {
   const FakeDaemon daemon;
   Client client(with(with_daemon(daemon)));
   Gate gate(client.directory() / "gate");
@@ -45,7 +45,7 @@ TEST(RemovedMeanwhile, the_stop_of_a_daemon_that_is_taken_out_of_the_file_is_ans
   EXPECT_THAT(text_of(client.await(stop)), HasSubstr("stopped"));
 }
 
-TEST(RemovedMeanwhile, the_stop_of_a_daemon_that_is_taken_out_of_the_file_can_be_cancelled) {
+TEST(RemovedMeanwhile, the_stop_of_a_daemon_removed_from_the_file_can_be_cancelled) {
   const FakeDaemon daemon;
   Client client(with(with_daemon(daemon)));
   Gate gate(client.directory() / "gate");
@@ -61,7 +61,7 @@ TEST(RemovedMeanwhile, the_stop_of_a_daemon_that_is_taken_out_of_the_file_can_be
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(RemovedMeanwhile, the_stop_of_a_process_that_is_taken_out_of_the_file_is_answered) {
+TEST(RemovedMeanwhile, the_stop_of_a_process_removed_from_the_file_is_answered) {
   TemporaryDirectory folder;
   const std::string program = folder.path() / "server";
   fs::copy_file(fake_server_binary(), program);
@@ -76,7 +76,7 @@ TEST(RemovedMeanwhile, the_stop_of_a_process_that_is_taken_out_of_the_file_is_an
   EXPECT_TRUE(wait_removed(client, "app"));
 }
 
-TEST(RemovedMeanwhile, the_stop_of_a_program_that_others_run_outlives_the_server) {
+TEST(RemovedMeanwhile, stopping_other_processes_of_a_program_outlives_the_removed_server) {
   TemporaryDirectory folder;
   const std::string program = folder.path() / "server";
   fs::copy_file(fake_server_binary(), program);
@@ -92,7 +92,7 @@ TEST(RemovedMeanwhile, the_stop_of_a_program_that_others_run_outlives_the_server
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "here"}}), "here");
 }
 
-TEST(StoppedMeanwhile, a_handshake_and_a_call_that_wait_for_a_hung_start_are_answered_at_once) {
+TEST(StoppedMeanwhile, requests_waiting_for_a_hung_start_are_answered_at_once) {
   Client client({.server = {"--hold", "initialize", "--ignore-eof"}, .own_program = true});
   const json::object hello{{"protocolVersion", "2025-06-18"},
                            {"capabilities", json::object()},
@@ -107,7 +107,7 @@ TEST(StoppedMeanwhile, a_handshake_and_a_call_that_wait_for_a_hung_start_are_ans
 }
 
 // Under ASan, this finds what outlives the timers.
-TEST(StoppedMeanwhile, a_client_that_leaves_while_others_of_the_program_are_being_ended_is_no_trouble) {
+TEST(StoppedMeanwhile, a_client_may_leave_while_other_processes_of_the_program_are_being_ended) {
   Client client({.server = {"--ignore-eof"}, .own_program = true});
   client.initialize();
   const std::string program = fs::read_symlink(program_link(server_pid(client)));
@@ -120,7 +120,7 @@ TEST(StoppedMeanwhile, a_client_that_leaves_while_others_of_the_program_are_bein
   EXPECT_EQ(*status, 0) << client.child().stderr_text();
 }
 
-TEST(Daemon, a_stop_while_a_reload_stops_it_is_answered_and_it_stays_stopped) {
+TEST(Daemon, a_stop_during_a_reloads_stop_is_answered_and_it_stays_stopped) {
   FakeDaemon daemon;
   Client client(to(daemon.url(), {"--start", "touch started", "--stop", "cat gate; touch stopped"}));
   Gate gate(client.directory() / "gate");

@@ -60,7 +60,7 @@ TEST(ReplayCommand, says_of_each_call_whether_its_answer_is_the_same) {
   EXPECT_EQ(folder.replay({}).exit_code, 0);
 }
 
-TEST(ReplayCommand, ignores_what_it_is_told_to) {
+TEST(ReplayCommand, ignores_the_paths_it_is_told_to) {
   const Folder folder;
   folder.keep({kept("echo", {{"text", "new"}}, text_result("old"))});
   EXPECT_EQ(folder.replay({"--ignore", "content[*].text"}).exit_code, 0);
@@ -70,7 +70,7 @@ TEST(ReplayCommand, ignores_what_it_is_told_to) {
   EXPECT_THAT(wrong.err, HasSubstr("\"content[\" isn't a path in an answer"));
 }
 
-TEST(ReplayCommand, makes_only_safe_calls_unless_it_is_told_otherwise) {
+TEST(ReplayCommand, makes_only_safe_calls_unless_told_otherwise) {
   const Folder folder;
   const json::object args{{"name", "X"}};
   folder.keep({kept("env", args, text_result("")), kept("cwd", {}, text_result("x"))});
@@ -153,7 +153,7 @@ TEST(ReplayCommand, answers_a_legacy_server_as_the_recorded_modern_client_did) {
   EXPECT_THAT(outcome.out, HasSubstr("1 of 1 calls answer the same"));
 }
 
-TEST(ReplayCommand, reports_a_server_that_dies_and_counts_what_was_not_run) {
+TEST(ReplayCommand, reports_a_server_that_dies_and_counts_calls_not_made) {
   const Folder folder;
   folder.keep({kept("crash", {{"signal", "SIGSEGV"}, {"stderr", "panic: no luck"}}, text_result("x")),
                kept("echo", {{"text", "hi"}}, text_result("hi"))});
@@ -163,7 +163,7 @@ TEST(ReplayCommand, reports_a_server_that_dies_and_counts_what_was_not_run) {
                                  HasSubstr("panic: no luck"), HasSubstr("1 not run.")));
 }
 
-TEST(ReplayCommand, a_tool_that_is_gone_and_a_call_that_hangs_are_differences) {
+TEST(ReplayCommand, counts_a_missing_tool_and_a_hanging_call_as_differences) {
   const Folder folder;
   folder.keep(
       {kept("vanished", {}, text_result("x")), kept("sleep", {{"ms", 60'000}}, text_result("slept"))});
@@ -174,7 +174,7 @@ TEST(ReplayCommand, a_tool_that_is_gone_and_a_call_that_hangs_are_differences) {
                                  HasSubstr("0 of 2 calls answer the same, 2 differ.")));
 }
 
-TEST(ReplayCommand, asks_a_server_of_the_modern_era_too) {
+TEST(ReplayCommand, also_calls_a_modern_server) {
   const Folder folder;
   folder.keep({kept("echo", {{"text", "hi"}}, text_result("hi"))});
   EXPECT_EQ(folder.replay({}, {"--era", "modern"}).exit_code, 0);
@@ -193,7 +193,7 @@ TEST(ReplayCommand, prints_json_for_ci) {
   EXPECT_EQ(server.at("calls").at(0).at("differences").at(0).at("path"), "content[0].text");
 }
 
-TEST(ReplayCommand, asks_the_servers_of_a_config_file_by_name) {
+TEST(ReplayCommand, calls_the_servers_of_a_config_file_by_name) {
   const Folder folder;
   std::ofstream(folder.path() / "mcpivot.json")
       << json::serialize(json::object{{"mcpServers",

@@ -13,7 +13,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-TEST(Replay, a_new_generation_is_told_what_the_client_told_the_old_one) {
+TEST(Replay, a_new_generation_gets_what_the_client_sent_to_the_old_one) {
   Client client({.server = {"--lives", "lives"}});
   client.initialize("2025-03-26");
   client.request("logging/setLevel", {{"level", "error"}});
@@ -34,7 +34,7 @@ TEST(Replay, a_new_generation_is_told_what_the_client_told_the_old_one) {
   EXPECT_THAT(client.answers, IsEmpty()) << "an answer to a question of ours leaked";
 }
 
-TEST(Replay, survives_a_crash_too) {
+TEST(Replay, also_happens_after_a_crash) {
   Client client({.server = {"--lives", "lives"}});
   client.initialize();
   client.request("logging/setLevel", {{"level", "alert"}});
@@ -48,7 +48,7 @@ TEST(Replay, survives_a_crash_too) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Replay, the_last_successful_call_of_a_named_tool_is_made_again_after_each_start) {
+TEST(Replay, the_last_successful_call_of_a_listed_tool_is_repeated_after_each_start) {
   Client client({.options = {"--replay", "connect", "--replay", "device:action=connect", "--replay", "fail"},
                  .server = {"--lives", "lives", "--journal", "journal", "--tool", "connect", "--tool",
                             "device", "--tool", "other"}});
@@ -71,7 +71,7 @@ TEST(Replay, the_last_successful_call_of_a_named_tool_is_made_again_after_each_s
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Replay, that_fails_is_told_and_blocks_nothing) {
+TEST(Replay, that_fails_is_reported_and_blocks_nothing) {
   // The tool is gone in the second life.
   Client client({.options = {"--replay", "connect"},
                  .server = {"--lives", "lives", "--life", "1", "--tool", "connect"}});
@@ -83,7 +83,7 @@ TEST(Replay, that_fails_is_told_and_blocks_nothing) {
   EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
 }
 
-TEST(Replay, that_never_answers_is_told_and_keeps_nobody_from_the_server) {
+TEST(Replay, that_never_answers_is_reported_and_does_not_block_the_server) {
   Client client({.options = {"--replay", "sleep", "--start-timeout", "1s"}, .server = {"--lives", "lives"}});
   client.initialize();
   client.call("sleep", {{"ms", 1'500}});

@@ -15,7 +15,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::StartsWith;
 
-TEST(Restart, makes_a_new_generation_without_a_build) {
+TEST(Restart, starts_a_new_generation_without_a_build) {
   Client client(changing({"--build", "echo built >> builds"}, {"--tool", "new_tool"}));
   client.initialize();
   const pid_t old = server_pid(client);
@@ -27,7 +27,7 @@ TEST(Restart, makes_a_new_generation_without_a_build) {
   client.expect_notification("notifications/tools/list_changed");
 }
 
-TEST(Restart, after_a_crash_long_ago_does_not_speak_of_it_again) {
+TEST(Restart, does_not_mention_an_earlier_crash_again) {
   Client client;
   client.initialize();
   EXPECT_THAT(text_of(client.call("crash")), HasSubstr("SIGABRT"));
@@ -36,7 +36,7 @@ TEST(Restart, after_a_crash_long_ago_does_not_speak_of_it_again) {
   EXPECT_THAT(text_of(client.call("pivot_restart")), Not(HasSubstr("SIGABRT")));
 }
 
-TEST(Restart, gets_a_server_that_was_started_after_it_was_asked_for) {
+TEST(Restart, gets_a_generation_started_after_the_request) {
   Client client({.command = {"sh", "-c", "[ ! -e gate ] || cat gate; exec " + fake_server_binary()}});
   client.initialize();
   Gate gate(client.directory() / "gate");
@@ -48,7 +48,7 @@ TEST(Restart, gets_a_server_that_was_started_after_it_was_asked_for) {
   EXPECT_EQ(own(client, "echo", {{"text", "works"}}), "works");
 }
 
-TEST(Restart, with_stop_the_server_is_gone_until_a_request_needs_it) {
+TEST(Restart, with_stop_ends_the_server_until_a_request_needs_it) {
   Client client(changing({}));
   client.initialize();
   const pid_t old = server_pid(client);
@@ -66,7 +66,7 @@ TEST(Restart, with_stop_the_server_is_gone_until_a_request_needs_it) {
   EXPECT_EQ(status_of(client, "crashes"), "0");
 }
 
-TEST(Restart, with_stop_a_call_in_flight_is_answered) {
+TEST(Restart, with_stop_answers_a_call_in_flight) {
   Client client({.own_program = true});
   client.initialize();
   const auto call = client.send_call("sleep", {{"ms", for_ever}});
@@ -75,7 +75,7 @@ TEST(Restart, with_stop_a_call_in_flight_is_answered) {
   EXPECT_TRUE(is_error(client.await(call)));
 }
 
-TEST(Restart, with_stop_twice_both_are_answered) {
+TEST(Restart, with_stop_twice_answers_both) {
   Client client({.server = {"--ignore-eof", "--ignore-term"}, .own_program = true});
   client.initialize();
   const auto first = client.send_call("pivot_restart", {{"stop", true}});
@@ -85,7 +85,7 @@ TEST(Restart, with_stop_twice_both_are_answered) {
   EXPECT_EQ(status_of(client, "state"), "stopped");
 }
 
-TEST(Restart, with_stop_and_then_without_both_are_answered) {
+TEST(Restart, with_stop_and_then_without_answers_both) {
   for (const char* swap : {"overlap", "stop-first"}) {
     SCOPED_TRACE(swap);
     Client client({.options = {"--swap", swap}, .server = {"--ignore-eof"}, .own_program = true});
@@ -98,7 +98,7 @@ TEST(Restart, with_stop_and_then_without_both_are_answered) {
   }
 }
 
-TEST(Restart, with_stop_also_stops_a_server_that_is_being_started) {
+TEST(Restart, with_stop_also_stops_a_server_that_is_starting) {
   Client client({.server = {"--lives", "lives", "--life", "2", "--tap", "tap", "--delay", "initialize=300"},
                  .own_program = true});
   client.initialize();
@@ -122,7 +122,7 @@ TEST(Restart, with_stop_during_a_restart_leaves_no_server) {
   EXPECT_EQ(status_of(client, "state"), "stopped");
 }
 
-TEST(Restart, with_stop_a_call_that_comes_while_the_server_ends_starts_it_again) {
+TEST(Restart, after_a_stop_a_call_while_the_server_is_ending_starts_it_again) {
   Client client({.server = {"--lives", "lives", "--ignore-eof"}, .own_program = true});
   client.initialize();
   const auto stop = client.send_call("pivot_restart", {{"stop", true}});
@@ -131,7 +131,7 @@ TEST(Restart, with_stop_a_call_that_comes_while_the_server_ends_starts_it_again)
   EXPECT_FALSE(is_error(client.await(stop)));
 }
 
-TEST(Restart, a_hangup_signal_rebuilds_and_tells_in_the_next_answer) {
+TEST(Restart, a_hangup_signal_rebuilds_and_is_reported_in_the_next_result) {
   Client client(changing({"--build", "echo built >> builds"}, {"--tool", "new_tool"}));
   client.initialize();
   client.child().signal(SIGHUP);
@@ -144,7 +144,7 @@ TEST(Restart, a_hangup_signal_rebuilds_and_tells_in_the_next_answer) {
   EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
 }
 
-TEST(Restart, a_failed_build_after_a_hangup_signal_is_told_in_the_next_answer_once) {
+TEST(Restart, a_failed_build_after_a_hangup_signal_is_reported_once) {
   Client client(changing({"--build", "echo no cheese; exit 1"}));
   client.initialize();
   client.child().signal(SIGHUP);

@@ -15,7 +15,7 @@ constexpr const char* ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 const std::string alices = "alice-0123456789abcdef";
 const std::string bobs = "bob-0123456789abcdef00";
 
-TEST(ServeAdmission, requests_that_cannot_be_served_are_told_what_is_wrong) {
+TEST(ServeAdmission, requests_that_cannot_be_served_get_an_explanation) {
   const Serve serve;
   const Reply elsewhere = serve.ask("GET", "/other");
   EXPECT_EQ(elsewhere.status, 404);
@@ -51,7 +51,7 @@ TEST(ServeAdmission, requests_that_cannot_be_served_are_told_what_is_wrong) {
   EXPECT_TRUE(serve.servers().empty());  // nobody has needed one
 }
 
-TEST(ServeAdmission, a_modern_request_whose_headers_say_something_else_than_its_body_is_refused) {
+TEST(ServeAdmission, a_modern_request_whose_headers_contradict_its_body_is_rejected) {
   const Serve serve;
   const std::string body = boost::json::serialize(boost::json::object{
       {"jsonrpc", "2.0"},
@@ -75,7 +75,7 @@ TEST(ServeAdmission, a_modern_request_whose_headers_say_something_else_than_its_
   EXPECT_EQ(status("2026-07-28", "tools/call", "=?base64?ZWNobw==?="), 200);
 }
 
-TEST(ServeAdmission, names_and_pages_that_are_not_ours_are_turned_away) {
+TEST(ServeAdmission, foreign_host_names_and_origins_are_rejected) {
   const Serve serve({"--allow-host", "Pivot.example", "--allow-origin", "https://app.example"});
   const std::string own = "127.0.0.1:" + std::to_string(serve.address().port);
   const auto asked = [&](const Headers& headers) { return serve.post(ping, headers); };
@@ -98,7 +98,7 @@ TEST(ServeAdmission, names_and_pages_that_are_not_ours_are_turned_away) {
   EXPECT_THAT(app.header("Access-Control-Expose-Headers"), HasSubstr("Mcp-Session-Id"));
 }
 
-TEST(ServeAdmission, a_target_with_a_host_is_served_if_that_host_is_ours) {
+TEST(ServeAdmission, an_absolute_target_is_served_if_its_host_is_ours) {
   const Serve serve;
   const Headers headers = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
   EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers, ping).status, 400);  // let in: no session
@@ -122,7 +122,7 @@ std::string audited(const Serve& serve, const std::string& what) {
   return line;
 }
 
-TEST(ServeAdmission, a_trusted_proxy_says_where_a_request_comes_from_and_nobody_else_does) {
+TEST(ServeAdmission, only_a_trusted_proxy_can_say_where_a_request_comes_from) {
   const Headers forged = "Host: localhost\r\nX-Forwarded-For: 192.0.2.66, 203.0.113.9, 10.0.0.7\r\n";
   const Serve trusting({"--no-auth", "--trusted-proxy", "127.0.0.1", "--trusted-proxy", "10.0.0.0/8"});
   EXPECT_EQ(trusting.post(ping, forged).status, 400);
@@ -136,7 +136,7 @@ TEST(ServeAdmission, a_trusted_proxy_says_where_a_request_comes_from_and_nobody_
   EXPECT_EQ(audited(wary, "ping"), "http: ping from 127.0.0.1");
 }
 
-TEST(ServeAdmission, a_proxy_that_cannot_be_trusted_is_an_error_that_says_what_to_write) {
+TEST(ServeAdmission, an_invalid_trusted_proxy_is_an_error_that_says_what_to_write) {
   for (const auto& [value, advice] : {std::pair{"nginx", "10.0.0.0/8"},
                                       {"127.0.0.1:80", "without a port"},
                                       {"10.0.0.0/40", "from 0 to 32"},
@@ -151,7 +151,7 @@ TEST(ServeAdmission, a_proxy_that_cannot_be_trusted_is_an_error_that_says_what_t
 }
 
 // Loopback alone no longer says that only programs of this machine come in.
-TEST(ServeAdmission, behind_a_proxy_tokens_are_needed_even_on_loopback) {
+TEST(ServeAdmission, behind_a_proxy_tokens_are_required_even_on_loopback) {
   const TemporaryDirectory folder;
   const Outcome outcome = run_mcpivot(
       {"serve", "--listen", "127.0.0.1:0", "--trusted-proxy", "127.0.0.1", "--", "true"}, folder.path());
@@ -159,7 +159,7 @@ TEST(ServeAdmission, behind_a_proxy_tokens_are_needed_even_on_loopback) {
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("--token-file"), HasSubstr("--no-auth")));
 }
 
-TEST(ServeAdmission, a_browser_learns_what_a_page_may_send) {
+TEST(ServeAdmission, a_preflight_request_says_what_a_page_may_send) {
   const Serve serve({"--allow-origin", "https://app.example"});
   const Reply may = serve.ask("OPTIONS", "/mcp",
                               "Origin: https://app.example\r\nAccess-Control-Request-Method: POST\r\n"
@@ -175,7 +175,7 @@ TEST(ServeAdmission, a_browser_learns_what_a_page_may_send) {
   EXPECT_EQ(serve.ask("OPTIONS", "/mcp", "Origin: https://evil.example\r\n").status, 403);
 }
 
-TEST(ServeAdmission, tokens_are_needed_and_a_session_is_nobodys_but_its_owners) {
+TEST(ServeAdmission, tokens_are_required_and_a_session_belongs_to_its_owner) {
   const TemporaryDirectory folder;
   const std::string file = private_file(folder.path() / "tokens", "alice " + alices + "\nbob " + bobs + "\n");
   const Serve serve({"--token-file", file});
@@ -199,7 +199,7 @@ TEST(ServeAdmission, tokens_are_needed_and_a_session_is_nobodys_but_its_owners) 
   EXPECT_EQ(own_text(alice.call("echo", {{"text", "still here"}})), "still here");
 }
 
-TEST(ServeAdmission, what_is_refused_is_in_the_log_with_its_name) {
+TEST(ServeAdmission, rejected_requests_are_logged_with_the_users_name) {
   const TemporaryDirectory folder;
   const std::string file = private_file(folder.path() / "tokens", "alice " + alices + "\n");
   const Serve serve({"--token-file", file});
@@ -211,7 +211,7 @@ TEST(ServeAdmission, what_is_refused_is_in_the_log_with_its_name) {
   EXPECT_EQ(serve.logged("something that isn't a message from 127.0.0.1, alice"), 1U);
 }
 
-TEST(ServeAdmission, a_token_that_is_taken_out_ends_its_streams_and_servers_and_no_others) {
+TEST(ServeAdmission, removing_a_token_ends_only_its_own_streams_and_servers) {
   const TemporaryDirectory folder;
   const fs::path file = folder.path() / "tokens";
   private_file(file, "alice " + alices + "\nbob " + bobs + "\n");
@@ -234,7 +234,7 @@ TEST(ServeAdmission, a_token_that_is_taken_out_ends_its_streams_and_servers_and_
   EXPECT_EQ(alice_hears.read_message()->at("method"), "notifications/marker");
 }
 
-TEST(ServeAdmission, it_does_not_listen_beyond_this_machine_unless_somebody_says_who_may_come_in) {
+TEST(ServeAdmission, listening_beyond_this_machine_requires_authentication_or_no_auth) {
   const TemporaryDirectory folder;
   for (const char* address : {"0.0.0.0:0", "*:0", "[::]:0"}) {
     const Outcome refused =
@@ -249,7 +249,7 @@ TEST(ServeAdmission, it_does_not_listen_beyond_this_machine_unless_somebody_says
   EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
 }
 
-TEST(ServeAdmission, a_unix_socket_serves_whoever_may_open_it) {
+TEST(ServeAdmission, a_unix_socket_serves_any_process_that_may_open_it) {
   const Serve serve({}, {}, {"unix:pivot.sock"});
   WebClient client(serve);
   client.initialize();

@@ -40,7 +40,7 @@ json::object asks(const std::string& canary) {
   return rounds({round_of(elicitation(canary), "state of " + canary)});
 }
 
-TEST(ServeApart, a_modern_server_that_is_shared_asks_each_client_what_belongs_to_its_own_call) {
+TEST(ServeApart, a_shared_modern_server_asks_each_client_about_its_own_call) {
   const SharedByAll shared(of_era(Era::modern));
   Serve serve({"--config", shared.file()});
   WebClient ann(serve);
@@ -71,7 +71,7 @@ TEST(ServeApart, a_modern_server_that_is_shared_asks_each_client_what_belongs_to
       EXPECT_EQ(client->heard.find(canary) != std::string::npos, canary == std::string(own)) << own;
 }
 
-TEST(ServeApart, a_legacy_server_that_is_shared_can_ask_nobody) {
+TEST(ServeApart, a_shared_legacy_server_cannot_ask_any_client) {
   const SharedByAll shared(of_era(Era::legacy));
   Serve serve({"--config", shared.file()});
   WebClient ann(serve);
@@ -83,7 +83,7 @@ TEST(ServeApart, a_legacy_server_that_is_shared_can_ask_nobody) {
 
 // --- programs without a token, which are one client
 
-TEST(ServeApart, a_caller_without_a_capability_is_not_asked_though_the_first_one_had_it) {
+TEST(ServeApart, a_caller_without_a_capability_is_not_asked_even_if_the_first_had_it) {
   Serve serve({}, of_era(Era::legacy));
   WebClient anonymous(serve, Era::modern);
   const auto call = [&](const json::object& capabilities) {
@@ -99,7 +99,7 @@ TEST(ServeApart, a_caller_without_a_capability_is_not_asked_though_the_first_one
   EXPECT_THAT(serve.servers(), SizeIs(1)) << "they are one client";
 }
 
-TEST(ServeApart, a_caller_with_a_capability_that_the_first_one_lacked_is_asked_if_the_server_asks) {
+TEST(ServeApart, a_caller_with_a_capability_is_asked_even_if_the_first_lacked_it) {
   Serve serve({}, of_era(Era::legacy));
   WebClient anonymous(serve, Era::modern);
   const auto request = [&](const char* tool, const json::object& arguments,
@@ -115,7 +115,7 @@ TEST(ServeApart, a_caller_with_a_capability_that_the_first_one_lacked_is_asked_i
 
 // --- what is kept for the next start
 
-TEST(ServeApart, what_a_server_lists_after_a_clients_call_is_not_shown_to_the_next) {
+TEST(ServeApart, tools_listed_only_after_a_clients_call_are_not_shown_to_the_next) {
   Serve serve({}, {"--delay", "initialize=1500"});
   WebClient first(serve);
   first.initialize();

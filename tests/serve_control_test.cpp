@@ -38,7 +38,7 @@ struct Team {
   const Headers bob = "Authorization: Bearer bob-0123456789abcdef00\r\n";
 };
 
-TEST(ServeControl, status_shows_who_the_clients_are_and_what_they_do_to_the_user_alone) {
+TEST(ServeControl, status_shows_all_clients_and_their_activity_only_to_the_user) {
   const Team team;
   const Serve& serve = *team.serve;
   EXPECT_THAT(run(serve, {"status"}).out, HasSubstr("0 clients"));
@@ -79,7 +79,7 @@ TEST(ServeControl, status_shows_who_the_clients_are_and_what_they_do_to_the_user
   EXPECT_THAT(text_of(bob.call("pivot_status")), AllOf(HasSubstr("state: ready"), Not(HasSubstr("alice"))));
 }
 
-TEST(ServeControl, calls_of_all_clients_are_counted_and_each_is_told_of_its_own) {
+TEST(ServeControl, calls_of_all_clients_are_counted_and_each_sees_only_its_own) {
   const Team team;
   const Serve& serve = *team.serve;
   WebClient alice(serve, Era::legacy, team.alice);
@@ -103,7 +103,7 @@ TEST(ServeControl, calls_of_all_clients_are_counted_and_each_is_told_of_its_own)
   EXPECT_EQ(counted(), std::pair(4, 1)) << "forgotten with the client";
 }
 
-TEST(ServeControl, what_a_client_calls_itself_cannot_write_on_the_terminal) {
+TEST(ServeControl, a_clients_name_cannot_control_the_terminal) {
   const Serve serve;
   WebClient client(serve);
   const json::object hello = {{"protocolVersion", "2025-11-25"},
@@ -115,7 +115,7 @@ TEST(ServeControl, what_a_client_calls_itself_cannot_write_on_the_terminal) {
                 AllOf(HasSubstr("anonymous"), Not(HasSubstr("\033")), Not(HasSubstr("\nz"))));
 }
 
-TEST(ServeControl, of_many_clients_the_newest_are_shown_and_all_are_counted) {
+TEST(ServeControl, only_the_newest_clients_are_shown_but_all_are_counted) {
   const Serve serve({"--start-timeout", "1s"});
   std::vector<WebClient> clients;
   for (int i = 0; i < 22; ++i) clients.emplace_back(serve).initialize();
@@ -128,7 +128,7 @@ TEST(ServeControl, of_many_clients_the_newest_are_shown_and_all_are_counted) {
   EXPECT_THAT(status_of(serve).at("clients").as_array(), SizeIs(22));
 }
 
-TEST(ServeControl, sessions_are_listed_under_short_ids_and_ended_as_their_clients_could) {
+TEST(ServeControl, sessions_are_listed_by_short_ids_and_can_be_ended) {
   Team team;
   Serve& serve = *team.serve;
   WebClient alice(serve, Era::legacy, team.alice);
@@ -172,7 +172,7 @@ TEST(ServeControl, sessions_are_listed_under_short_ids_and_ended_as_their_client
   EXPECT_EQ(alice.notify("notifications/none").status, 404);
 }
 
-TEST(ServeControl, a_session_that_is_only_in_the_store_is_listed_and_ended_too) {
+TEST(ServeControl, a_session_only_in_the_store_can_also_be_listed_and_ended) {
   const Serve serve({"--session-idle", "200ms"});
   WebClient client(serve);
   client.initialize();
@@ -187,7 +187,7 @@ TEST(ServeControl, a_session_that_is_only_in_the_store_is_listed_and_ended_too) 
   EXPECT_EQ(client.notify("notifications/none").status, 404);
 }
 
-TEST(ServeControl, a_shell_completes_ids_of_sessions_and_starts_nothing_to_complete_tools) {
+TEST(ServeControl, completion_offers_session_ids_and_starts_no_server) {
   const Serve serve;
   EXPECT_EQ(run(serve, {"complete", "--", "call", ""}).exit_code, 0);
   EXPECT_THAT(serve.servers(), IsEmpty());
@@ -218,7 +218,7 @@ int changes_until_marker(WebClient& client, Connection& stream) {
   return -1;
 }
 
-TEST(ServeControl, a_restart_is_for_all_clients_and_each_stream_hears_of_it_once) {
+TEST(ServeControl, a_restart_applies_to_all_clients_and_each_stream_is_told_once) {
   const Serve serve({}, {"--lives", "lives", "--life", "3+", "--tool", "extra"});
   WebClient first(serve);
   WebClient second(serve);
@@ -246,7 +246,7 @@ TEST(ServeControl, a_restart_is_for_all_clients_and_each_stream_hears_of_it_once
   EXPECT_TRUE(wait_until([&] { return serve.servers().size() == 2; }, soon())) << "one too many was started";
 }
 
-TEST(ServeControl, a_stop_stops_the_instances_of_all_clients_and_their_next_calls_start_them) {
+TEST(ServeControl, a_stop_ends_all_clients_instances_and_their_next_calls_start_them) {
   const Serve serve;
   std::vector<WebClient> clients;
   for (int i = 0; i < 3; ++i) {
@@ -264,7 +264,7 @@ TEST(ServeControl, a_stop_stops_the_instances_of_all_clients_and_their_next_call
   for (WebClient& client : clients) EXPECT_EQ(own_text(client.call("echo", {{"text", "again"}})), "again");
 }
 
-TEST(ServeControl, instances_and_what_they_print_are_shown_with_their_clients) {
+TEST(ServeControl, instances_and_their_output_are_shown_with_their_clients) {
   const Team team;
   const Serve& serve = *team.serve;
   WebClient alice(serve, Era::legacy, team.alice);
@@ -285,7 +285,7 @@ TEST(ServeControl, instances_and_what_they_print_are_shown_with_their_clients) {
   EXPECT_THAT(serve.servers(), SizeIs(2));
 }
 
-TEST(ServeControl, a_build_for_which_no_client_waits_is_made_and_starts_nothing) {
+TEST(ServeControl, a_build_that_no_client_waits_for_starts_nothing) {
   const Serve serve({"--build", "echo building; echo x >> built; test ! -e broken"});
   const Outcome built = run(serve, {"reload", "--build"});
   EXPECT_EQ(built.exit_code, 0) << built.err;
@@ -301,7 +301,7 @@ TEST(ServeControl, a_build_for_which_no_client_waits_is_made_and_starts_nothing)
   EXPECT_THAT(serve.servers(), IsEmpty());
 }
 
-TEST(ServeControl, one_build_is_for_all_clients) {
+TEST(ServeControl, one_build_serves_all_clients) {
   const Serve serve({"--build", "echo x >> built"});
   WebClient first(serve);
   WebClient second(serve);
@@ -319,7 +319,7 @@ TEST(ServeControl, one_build_is_for_all_clients) {
   EXPECT_EQ(content_of(serve.directory() / "built"), "x\n");
 }
 
-TEST(ServeControl, a_tool_that_is_called_by_hand_runs_in_an_instance_that_ends_with_the_command) {
+TEST(ServeControl, a_tool_called_from_a_terminal_runs_in_a_temporary_instance) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();

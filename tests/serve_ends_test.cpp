@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-TEST(ServeEnds, a_session_outlives_mcpivot_and_the_model_is_told) {
+TEST(ServeEnds, a_session_survives_a_restart_of_mcpivot_and_the_model_is_told) {
   Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -36,7 +36,7 @@ TEST(ServeEnds, a_session_outlives_mcpivot_and_the_model_is_told) {
   EXPECT_THAT(own_text(*call.read_message()), HasSubstr("roots"));
 }
 
-TEST(ServeEnds, what_a_session_set_outlives_mcpivot_and_so_does_its_end) {
+TEST(ServeEnds, a_sessions_settings_and_its_end_survive_a_restart_of_mcpivot) {
   Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -61,7 +61,7 @@ json::object hello_of(const std::string& name) {
           {"clientInfo", {{"name", name}, {"version", "1"}}}};
 }
 
-TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
+TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_becomes_idle) {
   Serve serve({"--session-idle", "200ms"});
   std::vector<WebClient> clients;
   for (int i = 0; i < 20; ++i) clients.emplace_back(serve).initialize();
@@ -74,7 +74,7 @@ TEST(ServeEnds, a_client_that_leaves_while_its_session_is_restored_is_idle) {
   EXPECT_TRUE(wait_until([&] { return serve.logged("is gone") == 40; }, soon()));
 }
 
-TEST(ServeEnds, a_client_that_leaves_before_its_handshake_is_answered_leaves_no_session_and_no_server) {
+TEST(ServeEnds, a_client_that_leaves_before_its_handshake_completes_leaves_nothing_behind) {
   const Serve serve({}, {"--delay", "initialize=600000"});
   {
     WebClient client(serve);
@@ -85,7 +85,7 @@ TEST(ServeEnds, a_client_that_leaves_before_its_handshake_is_answered_leaves_no_
   EXPECT_EQ(serve.logged("is gone"), 1);
 }
 
-TEST(ServeEnds, a_handshake_that_is_too_long_for_the_id_is_answered_when_the_store_has_it) {
+TEST(ServeEnds, a_handshake_too_long_for_the_session_id_is_stored_before_it_is_answered) {
   Serve serve;
   const json::object hello = hello_of(std::string(3000, 'n'));
   WebClient client(serve);
@@ -126,7 +126,7 @@ void write_keys(const std::filesystem::path& path, const std::string& lines) {
 const std::string first_key = "k1 AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=\n";
 const std::string second_key = "k2 BBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBBA=\n";
 
-TEST(ServeEnds, keys_are_replaced_while_it_runs_and_a_bad_file_changes_nothing) {
+TEST(ServeEnds, keys_can_be_replaced_at_run_time_and_a_bad_file_changes_nothing) {
   const TemporaryDirectory keys;
   const std::string file = keys.path() / "keys";
   write_keys(file, first_key);
@@ -157,7 +157,7 @@ TEST(ServeEnds, without_a_home_folder_the_store_is_next_to_the_key) {
   EXPECT_TRUE(std::filesystem::exists(keys.path() / "sessions.db"));
 }
 
-TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_new_is_taken) {
+TEST(ServeEnds, after_sigterm_a_call_in_flight_is_answered_and_new_ones_are_rejected) {
   Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -181,7 +181,7 @@ TEST(ServeEnds, a_call_in_flight_is_answered_before_sigterm_ends_it_and_nothing_
   EXPECT_TRUE(wait_gone(servers));
 }
 
-TEST(ServeEnds, a_handshake_in_flight_is_answered_before_sigterm_ends_it) {
+TEST(ServeEnds, after_sigterm_a_handshake_in_flight_is_answered) {
   Serve serve({}, {"--delay", "initialize=1500"});
   WebClient client(serve);
   Connection hello = client.send("initialize", {{"protocolVersion", "2025-11-25"},
@@ -196,7 +196,7 @@ TEST(ServeEnds, a_handshake_in_flight_is_answered_before_sigterm_ends_it) {
   EXPECT_EQ(serve.child().wait_exit(soon()), W_EXITCODE(0, 0));
 }
 
-TEST(ServeEnds, a_call_that_takes_longer_than_the_drain_does_not_keep_it_alive) {
+TEST(ServeEnds, a_call_that_outlasts_the_drain_does_not_keep_mcpivot_alive) {
   Serve serve({"--drain", "300ms"});
   WebClient client(serve);
   client.initialize();
@@ -210,7 +210,7 @@ TEST(ServeEnds, a_call_that_takes_longer_than_the_drain_does_not_keep_it_alive) 
   EXPECT_FALSE(last->contains("method")) << json::serialize(*last);  // even so it has an answer
 }
 
-TEST(ServeEnds, servers_of_an_idle_client_end_and_its_session_goes_on_when_it_comes_back) {
+TEST(ServeEnds, an_idle_clients_servers_end_and_its_session_resumes_later) {
   const Serve serve({"--session-idle", "300ms"});
   WebClient client(serve);
   client.initialize();
@@ -242,7 +242,7 @@ TEST(ServeEnds, a_client_that_only_listens_keeps_its_stream_and_no_server) {
   EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
 }
 
-TEST(ServeEnds, a_modern_client_that_wants_to_hear_of_a_resource_keeps_its_server) {
+TEST(ServeEnds, a_modern_client_that_listens_to_a_resource_keeps_its_server) {
   const TemporaryDirectory folder;
   const std::string alices = "alice-0123456789abcdef";
   const std::string bobs = "bob-0123456789abcdef00";
@@ -260,7 +260,7 @@ TEST(ServeEnds, a_modern_client_that_wants_to_hear_of_a_resource_keeps_its_serve
   EXPECT_EQ(own_text(alice.call("pid")), std::to_string(hers));
 }
 
-TEST(ServeEnds, a_modern_client_needs_no_session_to_be_idle_and_come_back) {
+TEST(ServeEnds, a_modern_client_can_be_idle_and_return_without_a_session) {
   const Serve serve({"--session-idle", "300ms"}, {"--era", "modern"});
   WebClient client(serve, Era::modern);
   const pid_t before = std::stoi(own_text(client.call("pid")));
@@ -268,7 +268,7 @@ TEST(ServeEnds, a_modern_client_needs_no_session_to_be_idle_and_come_back) {
   EXPECT_NE(own_text(client.call("pid")), std::to_string(before));
 }
 
-TEST(ServeEnds, two_hundred_sessions_that_were_left_leave_no_process_and_no_descriptor_behind) {
+TEST(ServeEnds, two_hundred_abandoned_sessions_leak_no_process_or_descriptor) {
   Serve serve({"--session-idle", "500ms"});
   const auto settled = [&] { return serve.servers().empty(); };
   {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::SizeIs;
 
-TEST(ServeLeaks, what_the_first_five_hundred_sessions_left_is_enough_for_the_next) {
+TEST(ServeLeaks, sessions_after_the_first_five_hundred_use_no_more_memory_or_descriptors) {
   Serve serve({"--session-idle", "200ms"});
   const pid_t pid = serve.child().pid();
   std::size_t come = 0;
@@ -51,7 +51,7 @@ std::size_t descriptor_limit(pid_t pid) {
   return 0;
 }
 
-TEST(ServeLeaks, mcpivot_takes_as_many_descriptors_as_it_can_get_and_servers_have_the_usual_number) {
+TEST(ServeLeaks, mcpivot_raises_its_descriptor_limit_but_not_that_of_servers) {
   rlimit ours{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &ours), 0);
   const rlimit few{500, ours.rlim_max};

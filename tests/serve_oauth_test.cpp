@@ -41,7 +41,7 @@ int status_of(const Serve& serve, const std::string& token) {
   return serve.post(ping, bearer(token)).status;
 }
 
-TEST(ServeOauth, metadata_says_where_to_get_a_token_to_everybody_who_asks) {
+TEST(ServeOauth, metadata_about_the_issuer_is_public) {
   const Issuer issuer;
   const TemporaryDirectory folder;
   std::ofstream(folder.path() / "config.json")
@@ -79,7 +79,7 @@ TEST(ServeOauth, metadata_says_where_to_get_a_token_to_everybody_who_asks) {
   EXPECT_EQ(Serve().ask("GET", place).status, 404);  // where there is no issuer
 }
 
-TEST(ServeOauth, without_a_good_token_a_client_is_told_where_to_get_one) {
+TEST(ServeOauth, a_client_without_a_valid_token_is_told_where_to_get_one) {
   const Issuer issuer;
   const Serve serve(guarded(issuer));
   const std::string place = "resource_metadata=\"http://localhost/.well-known/oauth-protected-resource/mcp\"";
@@ -104,7 +104,7 @@ TEST(ServeOauth, without_a_good_token_a_client_is_told_where_to_get_one) {
       HasSubstr("resource_metadata=\"https://pivot.example/.well-known/oauth-protected-resource/mcp\""));
 }
 
-TEST(ServeOauth, a_session_is_its_subjects_and_goes_on_with_the_next_token) {
+TEST(ServeOauth, a_session_belongs_to_its_subject_and_continues_with_a_new_token) {
   const Issuer issuer;
   const Serve serve(guarded(issuer));
   const std::string first = issuer.token({{"jti", "first"}});
@@ -134,7 +134,7 @@ TEST(ServeOauth, a_session_is_its_subjects_and_goes_on_with_the_next_token) {
       [&] { return serve.logged("tools/call from 127.0.0.1, " + issuer.url() + " alice") > 0; }, soon()));
 }
 
-TEST(ServeOauth, forged_foreign_and_outdated_tokens_are_refused) {
+TEST(ServeOauth, forged_foreign_and_expired_tokens_are_rejected) {
   const Issuer issuer;
   const Serve serve(guarded(issuer));
   const SigningKey& key = issuer.key();
@@ -198,7 +198,7 @@ TEST(ServeOauth, forged_foreign_and_outdated_tokens_are_refused) {
   EXPECT_TRUE(serve.servers().empty());
 }
 
-TEST(ServeOauth, a_thousand_made_up_tokens_do_not_bother_the_issuer) {
+TEST(ServeOauth, a_thousand_forged_tokens_cause_few_requests_to_the_issuer) {
   const Issuer issuer;
   const Serve serve(guarded(issuer));
   ASSERT_EQ(status_of(serve, issuer.token()), let_in);
@@ -266,7 +266,7 @@ TEST(ServeOauth, scopes_open_profiles) {
   EXPECT_TRUE(wait_until([&] { return asked(reader, "/mcp/readers").status == 403; }, soon()));
 }
 
-TEST(ServeOauth, where_scopes_are_needed_nobody_comes_in_because_the_issuer_was_forgotten) {
+TEST(ServeOauth, a_profile_with_scopes_is_closed_if_no_issuer_is_configured) {
   const TemporaryDirectory folder;
   const fs::path file = folder.path() / "config.json";
   std::ofstream(file)
@@ -278,7 +278,7 @@ TEST(ServeOauth, where_scopes_are_needed_nobody_comes_in_because_the_issuer_was_
   EXPECT_EQ(serve.post(ping).status, let_in);
 }
 
-TEST(ServeOauth, streams_end_with_their_token_and_calls_do_not) {
+TEST(ServeOauth, streams_end_when_their_token_expires_and_calls_do_not) {
   const Issuer issuer;
   const Serve serve(guarded(issuer));
   WebClient client(serve, Era::legacy, bearer(issuer.token()));
@@ -296,7 +296,7 @@ TEST(ServeOauth, streams_end_with_their_token_and_calls_do_not) {
   EXPECT_TRUE(serve.logged("a token has expired, and its stream is closed") > 0);
 }
 
-TEST(ServeOauth, what_a_modern_client_listens_to_ends_with_its_token) {
+TEST(ServeOauth, a_modern_clients_listen_ends_when_its_token_expires) {
   const Issuer issuer;
   const Serve serve(guarded(issuer));
   // Its minute of grace is almost over.
@@ -333,7 +333,7 @@ TEST(ServeOauth, a_stream_ends_when_the_config_file_no_longer_grants_it) {
   }
 }
 
-TEST(ServeOauth, whoever_comes_while_keys_are_fetched_waits_for_them) {
+TEST(ServeOauth, requests_wait_while_keys_are_fetched) {
   Issuer issuer;
   issuer.hold(true);
   const Serve serve(guarded(issuer));
@@ -369,7 +369,7 @@ Connection announced(
   return connection;
 }
 
-TEST(ServeOauth, a_request_whose_body_comes_after_the_keys_is_checked_as_any_other) {
+TEST(ServeOauth, a_request_whose_body_arrives_after_the_keys_is_checked_like_any_other) {
   Issuer issuer;
   issuer.hold(true);
   const Serve serve(guarded(issuer));
@@ -394,7 +394,7 @@ TEST(ServeOauth, a_request_whose_body_comes_after_the_keys_is_checked_as_any_oth
   }
 }
 
-TEST(ServeOauth, whoever_keeps_its_body_back_loses_its_place_when_the_keys_come) {
+TEST(ServeOauth, an_invalid_token_is_rejected_before_the_body_once_the_keys_arrive) {
   Issuer issuer;
   issuer.hold(true);
   const Serve serve(guarded(issuer));
@@ -407,7 +407,7 @@ TEST(ServeOauth, whoever_keeps_its_body_back_loses_its_place_when_the_keys_come)
   EXPECT_EQ(honest.read().status, let_in);
 }
 
-TEST(ServeOauth, requests_whose_body_is_still_coming_count_among_those_who_wait) {
+TEST(ServeOauth, requests_with_an_incomplete_body_count_as_waiting) {
   Issuer issuer;
   issuer.hold(true);
   const Serve serve(guarded(issuer));
@@ -436,7 +436,7 @@ TEST(ServeOauth, requests_whose_body_is_still_coming_count_among_those_who_wait)
   EXPECT_EQ(status_of(serve, issuer.token()), let_in);
 }
 
-TEST(ServeOauth, whoever_waits_for_keys_is_answered_when_mcpivot_ends) {
+TEST(ServeOauth, requests_waiting_for_keys_are_answered_when_mcpivot_ends) {
   Issuer issuer;
   issuer.hold(true);
   Serve serve(guarded(issuer));
@@ -456,7 +456,7 @@ TEST(ServeOauth, whoever_waits_for_keys_is_answered_when_mcpivot_ends) {
   }
 }
 
-TEST(ServeOauth, an_issuer_that_is_down_takes_nothing_from_those_whose_key_is_known) {
+TEST(ServeOauth, known_keys_still_work_while_the_issuer_is_down) {
   Issuer issuer;
   issuer.stop();
   Serve serve(guarded(issuer));
@@ -472,7 +472,7 @@ TEST(ServeOauth, an_issuer_that_is_down_takes_nothing_from_those_whose_key_is_kn
   EXPECT_TRUE(serve.child().wait_stderr("can't be fetched", soon()));
 }
 
-TEST(ServeOauth, keys_without_end_are_not_read) {
+TEST(ServeOauth, an_oversized_key_set_is_not_read) {
   Issuer issuer;
   issuer.put(issuer.keys_path(), SigningKey::set(issuer.key().jwk()) + std::string(10'000'000, ' '));
   const Serve serve(guarded(issuer));
@@ -482,7 +482,7 @@ TEST(ServeOauth, keys_without_end_are_not_read) {
       wait_until([&] { return status_of(serve, issuer.token()) == let_in; }, in(std::chrono::seconds(20))));
 }
 
-TEST(ServeOauth, metadata_of_another_issuer_is_not_believed) {
+TEST(ServeOauth, metadata_of_another_issuer_is_not_trusted) {
   Issuer issuer;
   const SigningKey evil(SigningKey::Kind::p256, "k1");
   issuer.put("/.well-known/oauth-authorization-server",
@@ -646,7 +646,7 @@ TEST(ServeOauth, check_shows_which_scopes_open_which_profile) {
                                  HasSubstr("/mcp  without a profile: closed")));
 }
 
-TEST(ServeOauth, options_that_would_let_in_others_are_refused) {
+TEST(ServeOauth, options_that_would_let_others_in_are_rejected) {
   for (const auto& [options, advice] : std::vector<std::pair<Strings, std::string>>{
            {{"--oauth-issuer", "https://issuer.example"}, "--audience is missing"},
            {{"--audience", "https://pivot.example/mcp"}, "--oauth-issuer is missing"},

@@ -59,7 +59,7 @@ bool is_refused(const json::object& answer) {
   return answer.contains("error") || json::serialize(answer).find(R"("isError":true)") != std::string::npos;
 }
 
-TEST(ServeProfiles, show_their_servers_and_tools_and_no_others) {
+TEST(ServeProfiles, show_only_their_servers_and_tools) {
   const Configured config(
       R"({"narrow": {"servers": ["one"], "tools": {"deny": ["one__stderr"]}}, "wide": {"tools": {"allow": ["echo"]}}})");
   const Serve serve({"--config", config.file()});
@@ -87,7 +87,7 @@ TEST(ServeProfiles, show_their_servers_and_tools_and_no_others) {
   EXPECT_EQ(serve.post(ping, {}, "/mcp/nobodys").status, 404);
 }
 
-TEST(ServeProfiles, a_token_that_is_bound_to_one_has_no_other) {
+TEST(ServeProfiles, a_token_bound_to_one_profile_cannot_use_another) {
   const Configured config(R"({"narrow": {"servers": ["one"]}, "wide": {}})");
   const TemporaryDirectory folder;
   const std::string tokens = private_file(
@@ -107,7 +107,7 @@ TEST(ServeProfiles, a_token_that_is_bound_to_one_has_no_other) {
   EXPECT_EQ(bob.notify("notifications/initialized").status, 404);
 }
 
-TEST(ServeProfiles, grant_what_clients_may_do_with_servers) {
+TEST(ServeProfiles, determine_what_clients_may_do_with_servers) {
   const Configured config(R"({"ops": {"control": ["restart", "logs"]}, "default": {"servers": ["one"]}})");
   const Serve serve({"--config", config.file()});
   WebClient ops(serve);
@@ -125,7 +125,7 @@ TEST(ServeProfiles, grant_what_clients_may_do_with_servers) {
   EXPECT_TRUE(is_refused(other.call("pivot_restart", {{"server", "one"}})));
 }
 
-TEST(ServeProfiles, whoever_may_see_calls_sees_its_own_and_nobody_elses) {
+TEST(ServeProfiles, a_client_that_may_see_calls_sees_only_its_own) {
   const Configured config(R"({"ops": {"control": ["logs"], "servers": ["one"]}})");
   const Serve serve({"--config", config.file(), "--journal"});
   WebClient legacy(serve);
@@ -145,7 +145,7 @@ TEST(ServeProfiles, whoever_may_see_calls_sees_its_own_and_nobody_elses) {
   EXPECT_THAT(calls_of(modern), Not(HasSubstr("by the first")));
 }
 
-TEST(ServeProfiles, whoever_may_stop_servers_stops_its_own_and_nobody_elses) {
+TEST(ServeProfiles, a_client_that_may_stop_servers_stops_only_its_own) {
   const Configured config(R"({"ops": {"control": ["restart"]}})");
   const Serve serve({"--config", config.file()});
   WebClient other(serve);
@@ -161,7 +161,7 @@ TEST(ServeProfiles, whoever_may_stop_servers_stops_its_own_and_nobody_elses) {
   EXPECT_EQ(own_text(other.call("one__pid")), others);
 }
 
-TEST(ServeProfiles, that_change_or_go_do_so_for_the_clients_that_are_there) {
+TEST(ServeProfiles, that_change_or_are_removed_affect_connected_clients) {
   const Configured config(R"({"ops": {"servers": ["one", "two"], "control": ["restart"]}})");
   const Serve serve({"--config", config.file(), "--session-idle", "1s"});
   WebClient client(serve);
@@ -183,7 +183,7 @@ TEST(ServeProfiles, that_change_or_go_do_so_for_the_clients_that_are_there) {
   EXPECT_THAT(serve.servers(), SizeIs(0));
 }
 
-TEST(ServeProfiles, one_for_mcp_itself_that_has_errors_lets_nobody_in_there) {
+TEST(ServeProfiles, a_default_profile_with_errors_lets_nobody_in_at_mcp) {
   const Configured config(R"({"default": {"server": ["one"]}, "wide": {}})");
   const Serve serve({"--config", config.file()});
   EXPECT_EQ(serve.post(hello).status, 404);
@@ -191,7 +191,7 @@ TEST(ServeProfiles, one_for_mcp_itself_that_has_errors_lets_nobody_in_there) {
   EXPECT_EQ(serve.post(hello, {}, "/mcp/wide").status, 200);
 }
 
-TEST(ServeInstances, the_longest_idle_one_makes_room_and_without_an_idle_one_nobody_else_gets_in) {
+TEST(ServeInstances, the_longest_idle_one_makes_room_and_busy_ones_do_not) {
   const Serve serve({"--max-instances", "2"});
   WebClient first(serve);
   WebClient second(serve);
@@ -220,7 +220,7 @@ TEST(ServeInstances, the_longest_idle_one_makes_room_and_without_an_idle_one_nob
   EXPECT_THAT(text_of(answer), HasSubstr("was stopped to make room for another client"));
 }
 
-TEST(ServeInstances, a_client_that_is_turned_away_leaves_no_session) {
+TEST(ServeInstances, a_rejected_client_leaves_no_session) {
   const Serve serve({"--max-instances", "1"});
   WebClient first(serve);
   first.initialize();
@@ -230,7 +230,7 @@ TEST(ServeInstances, a_client_that_is_turned_away_leaves_no_session) {
   EXPECT_EQ(serve.logged(" is gone"), 3U);
 }
 
-TEST(ServeInstances, all_clients_have_one_if_the_option_says_so_and_the_server_does_not) {
+TEST(ServeInstances, clients_share_one_if_the_option_says_so_and_the_server_entry_is_silent) {
   const Serve serve({"--sharing", "shared"});
   WebClient first(serve);
   WebClient second(serve);

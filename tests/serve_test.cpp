@@ -32,7 +32,7 @@ void wait_for_progress(Connection& call) {
   ASSERT_EQ(call.read_message()->at("method"), "notifications/progress");
 }
 
-TEST(Serve, two_clients_have_servers_of_their_own_and_hear_nothing_of_each_other) {
+TEST(Serve, two_clients_have_their_own_servers_and_see_nothing_of_each_other) {
   const Serve serve;
   WebClient first(serve);
   WebClient second(serve);
@@ -74,7 +74,7 @@ TEST(Serve, two_clients_have_servers_of_their_own_and_hear_nothing_of_each_other
   EXPECT_THAT(second.heard, AllOf(HasSubstr("canary-of-the-second"), Not(HasSubstr("canary-of-the-first"))));
 }
 
-TEST(Serve, a_session_that_was_ended_does_not_exist_any_more) {
+TEST(Serve, an_ended_session_no_longer_exists) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -87,13 +87,13 @@ TEST(Serve, a_session_that_was_ended_does_not_exist_any_more) {
   EXPECT_EQ(client.end().status, 404);
 }
 
-TEST(Serve, a_handshake_that_wants_no_answer_begins_no_session) {
+TEST(Serve, an_initialize_without_an_id_starts_no_session) {
   const Serve serve;
   EXPECT_EQ(serve.post(R"({"jsonrpc":"2.0","method":"initialize","params":{}})").status, 400);
   EXPECT_EQ(serve.logged(" has come"), 0U);
 }
 
-TEST(Serve, an_answer_to_initialize_that_takes_long_has_the_session_id) {
+TEST(Serve, a_slow_response_to_initialize_has_the_session_id) {
   const Serve serve({}, {"--delay", "initialize=1500"});
   WebClient client(serve);
   client.initialize();
@@ -101,7 +101,7 @@ TEST(Serve, an_answer_to_initialize_that_takes_long_has_the_session_id) {
   EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
 }
 
-TEST(Serve, the_stream_of_a_session_hears_once_that_a_new_generation_has_other_tools) {
+TEST(Serve, a_sessions_stream_is_told_once_that_a_new_generation_has_other_tools) {
   Serve serve({}, {"--lives", "lives", "--life", "2+", "--tool", "extra"});
   WebClient client(serve);
   client.initialize();
@@ -133,7 +133,7 @@ TEST(Serve, the_stream_of_a_session_hears_once_that_a_new_generation_has_other_t
   EXPECT_EQ(again.read_message()->at("method"), "notifications/marker");
 }
 
-TEST(Serve, clients_may_not_restart_servers_nor_read_what_they_print) {
+TEST(Serve, clients_may_not_restart_servers_or_read_their_output_by_default) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -144,7 +144,7 @@ TEST(Serve, clients_may_not_restart_servers_nor_read_what_they_print) {
   }
 }
 
-TEST(Serve, what_was_said_while_nobody_listened_is_heard_by_the_next_who_does) {
+TEST(Serve, messages_sent_while_no_stream_was_open_reach_the_next_one) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -153,7 +153,7 @@ TEST(Serve, what_was_said_while_nobody_listened_is_heard_by_the_next_who_does) {
   EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");
 }
 
-TEST(Serve, a_legacy_client_that_lost_its_connection_goes_on_where_it_was_and_has_cancelled_nothing) {
+TEST(Serve, a_disconnected_legacy_client_can_resume_its_call) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -179,7 +179,7 @@ TEST(Serve, a_legacy_client_that_lost_its_connection_goes_on_where_it_was_and_ha
     }
 }
 
-TEST(Serve, an_answer_that_came_while_the_client_was_away_waits_for_it) {
+TEST(Serve, a_response_that_arrived_while_the_client_was_away_is_kept) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -218,7 +218,7 @@ TEST(Serve, a_question_of_a_call_whose_stream_broke_waits_for_that_stream) {
   EXPECT_EQ(hears.read_message()->at("method"), "notifications/marker");  // and nothing else
 }
 
-TEST(Serve, a_client_that_does_not_listen_is_asked_what_belongs_to_one_of_several_calls) {
+TEST(Serve, a_question_goes_to_the_stream_of_its_call_if_no_other_stream_is_open) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -232,7 +232,7 @@ TEST(Serve, a_client_that_does_not_listen_is_asked_what_belongs_to_one_of_severa
   EXPECT_THAT(own_text(*asks.read_message()), HasSubstr("roots"));
 }
 
-TEST(Serve, a_modern_client_that_closes_the_connection_has_cancelled_that_call_and_no_other) {
+TEST(Serve, a_modern_client_that_closes_its_connection_cancels_only_that_call) {
   const Serve serve({}, {"--era", "modern"});
   WebClient client(serve, Era::modern);
   WebClient other(serve, Era::modern);  // without a token the two are one to mcpivot, but their ids are not
@@ -245,7 +245,7 @@ TEST(Serve, a_modern_client_that_closes_the_connection_has_cancelled_that_call_a
   EXPECT_THAT(state_of(client).at("cancelled").as_array(), SizeIs(1));
 }
 
-TEST(Serve, a_legacy_call_is_cancelled_by_saying_so_and_its_stream_ends) {
+TEST(Serve, a_cancelled_notification_cancels_a_legacy_call_and_ends_its_stream) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -257,7 +257,7 @@ TEST(Serve, a_legacy_call_is_cancelled_by_saying_so_and_its_stream_ends) {
   while (const auto message = call.read_message()) EXPECT_TRUE(message->contains("method"));
 }
 
-TEST(Serve, a_large_answer_on_a_stream_to_a_slow_reader_does_not_stop_the_session) {
+TEST(Serve, a_large_response_to_a_slow_reader_does_not_block_the_session) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -272,7 +272,7 @@ TEST(Serve, a_large_answer_on_a_stream_to_a_slow_reader_does_not_stop_the_sessio
   EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
 }
 
-TEST(Serve, servers_get_the_environment_that_they_were_given_and_nothing_of_mcpivots) {
+TEST(Serve, servers_get_the_configured_environment_but_not_mcpivots) {
   const Serve serve({"--env", "GIVEN=yes"});
   WebClient client(serve);
   client.initialize();
@@ -281,7 +281,7 @@ TEST(Serve, servers_get_the_environment_that_they_were_given_and_nothing_of_mcpi
   EXPECT_TRUE(is_error(client.call("env", {{"name", "XDG_STATE_HOME"}})));
 }
 
-TEST(Serve, what_waits_for_a_server_that_does_not_read_is_bounded) {
+TEST(Serve, messages_waiting_for_a_server_that_does_not_read_are_bounded) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -306,7 +306,7 @@ TEST(Serve, what_waits_for_a_server_that_does_not_read_is_bounded) {
       in(std::chrono::seconds(60))));
 }
 
-TEST(Serve, the_requests_of_a_client_that_are_under_way_are_bounded_in_bytes) {
+TEST(Serve, a_clients_requests_in_flight_are_bounded_in_bytes) {
   const Serve serve;
   WebClient client(serve);
   client.initialize();
@@ -335,7 +335,7 @@ TEST(Serve, requests_in_batches_are_counted_one_by_one) {
   EXPECT_EQ(own_text(client.call("echo", {{"text", "hello"}})), "hello");
 }
 
-TEST(Serve, a_batch_is_answered_with_a_batch_in_the_one_version_that_has_them) {
+TEST(Serve, a_batch_gets_a_batch_in_the_one_protocol_version_that_has_them) {
   const Serve serve;
   const std::string batch =
       R"([{"jsonrpc":"2.0","id":"a","method":"ping"},{"jsonrpc":"2.0","method":"notifications/none"},)"

@@ -55,7 +55,7 @@ Seen look(Client& client) {
   return seen;
 }
 
-TEST(Start, is_answered_from_the_last_run_before_the_server_is_up) {
+TEST(Start, is_answered_from_the_last_run_before_the_server_is_ready) {
   const Runs runs({"--hold", "initialize"});
   Client first(runs.run());
   const Seen before = look(first);
@@ -68,7 +68,7 @@ TEST(Start, is_answered_from_the_last_run_before_the_server_is_up) {
   EXPECT_EQ(status_of(second, "state"), "starting");
 }
 
-TEST(Start, is_corrected_when_the_server_disagrees_with_its_last_run) {
+TEST(Start, is_corrected_if_the_server_differs_from_its_last_run) {
   const Runs runs({"--delay", "initialize=50", "--tool", "fresh"});
   {
     Client first(runs.run());
@@ -87,7 +87,7 @@ TEST(Start, is_corrected_when_the_server_disagrees_with_its_last_run) {
   EXPECT_THAT(tools_of(third), Contains("fresh")) << "what was corrected was not kept";
 }
 
-TEST(Start, a_call_that_comes_before_the_server_is_up_waits_for_it) {
+TEST(Start, a_call_waits_until_the_server_is_ready) {
   const Runs runs({"--delay", "initialize=50"});
   {
     Client first(runs.run());
@@ -99,7 +99,7 @@ TEST(Start, a_call_that_comes_before_the_server_is_up_waits_for_it) {
   EXPECT_THAT(second.notifications, IsEmpty()) << "nothing changed, so nothing is announced";
 }
 
-TEST(Start, a_server_that_fails_now_says_so_though_it_worked_the_last_time) {
+TEST(Start, a_failure_is_reported_even_if_the_server_worked_in_its_last_run) {
   const Runs runs({"--die", "start", "--how", "3"});
   {
     Client first(runs.run());
@@ -112,7 +112,7 @@ TEST(Start, a_server_that_fails_now_says_so_though_it_worked_the_last_time) {
   EXPECT_THAT(text_of(answer), HasSubstr("exited with code 3"));
 }
 
-TEST(Start, what_is_kept_is_for_its_owner_alone) {
+TEST(Start, cached_files_are_private) {
   const Runs runs;
   Client client(runs.run({"--env", "TOKEN=s3cret"}));
   client.initialize();
@@ -124,7 +124,7 @@ TEST(Start, what_is_kept_is_for_its_owner_alone) {
   EXPECT_THAT(content_of(runs.files()[0]), Not(HasSubstr("s3cret")));
 }
 
-TEST(Start, a_damaged_file_is_as_good_as_none) {
+TEST(Start, a_damaged_cache_file_is_ignored) {
   const Runs runs;
   std::string good;
   for (const char* damage : {"", "{", "[]", "{\"initialize\":7}", "\xff\xfe", "{\"tools\":[{}]}"}) {
@@ -140,7 +140,7 @@ TEST(Start, a_damaged_file_is_as_good_as_none) {
   }
 }
 
-TEST(Start, another_environment_or_client_is_another_server) {
+TEST(Start, another_environment_or_protocol_version_does_not_use_the_cache) {
   const Runs runs({"--hold", "initialize"});
   {
     Client first(runs.run());
@@ -155,7 +155,7 @@ TEST(Start, another_environment_or_client_is_another_server) {
   EXPECT_THAT(json::serialize(older.initialize("2024-11-05").at("result")), HasSubstr("not running"));
 }
 
-TEST(Start, without_a_folder_for_it_nothing_is_kept_and_nothing_fails) {
+TEST(Start, without_a_cache_folder_nothing_is_stored_and_nothing_fails) {
   const Runs runs;
   ClientOptions options = runs.run();
   options.environment = {{"XDG_CACHE_HOME", "/dev/null/cache"}};

@@ -55,7 +55,7 @@ TEST(StopFirst, two_servers_never_run_at_once) {
   EXPECT_EQ(state_of(client).at("life"), 8);
 }
 
-TEST(StopFirst, a_call_that_comes_while_the_old_server_ends_waits_for_the_new_one) {
+TEST(StopFirst, a_call_that_arrives_while_the_old_server_ends_waits_for_the_new_one) {
   Client client({.options = {"--swap", "stop-first", "--build", "true"},
                  .server = {"--lives", "lives", "--ignore-eof"}});
   client.initialize();
@@ -85,11 +85,11 @@ void expect_a_call_waits_for_the_second_build(const std::function<std::int64_t(C
   EXPECT_THAT(text_of(client.await(second)), HasSubstr("generation 3"));
 }
 
-TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_second_rebuild) {
+TEST(StopFirst, a_call_that_waits_during_the_build_survives_a_second_rebuild) {
   expect_a_call_waits_for_the_second_build([](Client& client) { return client.send_call("pivot_rebuild"); });
 }
 
-TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_hangup_signal) {
+TEST(StopFirst, a_call_that_waits_during_the_build_survives_a_hangup_signal) {
   expect_a_call_waits_for_the_second_build([](Client& client) {
     client.child().signal(SIGHUP);
     const auto log = client.directory() / "own.log";
@@ -99,7 +99,7 @@ TEST(StopFirst, a_call_that_waits_during_the_build_outlasts_a_hangup_signal) {
   });
 }
 
-TEST(StopFirst, a_rebuild_that_comes_while_the_server_restarts_builds_when_that_one_is_gone) {
+TEST(StopFirst, a_rebuild_during_a_restart_builds_once_that_server_has_ended) {
   Client client({.options = {"--swap", "stop-first", "--build", "flock -n lock true"},
                  .command = {"flock", "-n", "-E", "99", "lock", fake_server_binary(), "--lives", "lives",
                              "--life", "2+", "--tap", "tap", "--delay", "initialize=300"}});

@@ -74,7 +74,7 @@ TEST_F(Streams, stdin_and_stdout_may_be_one_socket) {
   EXPECT_EQ(child.wait_exit(soon()), 0);
 }
 
-TEST_F(Streams, that_are_closed_are_an_end_and_not_a_crash) {
+TEST_F(Streams, that_are_closed_end_mcpivot_without_a_crash) {
   for (const char* script : {"exec \"$@\" <&-", "exec \"$@\" >&-", "exec \"$@\" <&- >&- 2>&-"}) {
     SCOPED_TRACE(script);
     std::vector<std::string> command = {"sh", "-c", script, "sh"};
@@ -95,7 +95,7 @@ TEST_F(Streams, a_last_line_without_its_newline_counts) {
 }
 
 // Non-blocking mode belongs to the open file, which a shell shares with the programs that it starts.
-TEST_F(Streams, are_left_blocking_or_not_as_they_were) {
+TEST_F(Streams, keep_their_blocking_mode) {
   for (const int mode : {0, O_NONBLOCK}) {
     for (const bool by_signal : {false, true}) {
       SCOPED_TRACE(testing::Message() << "mode " << mode << ", by signal: " << by_signal);
@@ -118,7 +118,7 @@ TEST_F(Streams, are_left_blocking_or_not_as_they_were) {
   }
 }
 
-TEST_F(Streams, a_terminal_is_left_blocking) {
+TEST_F(Streams, a_terminal_stays_blocking) {
   const int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
   ASSERT_GE(master, 0);
   ASSERT_EQ(grantpt(master), 0);

@@ -73,7 +73,7 @@ TEST_F(TerminalOutput, the_table_fits_the_terminal) {
               AllOf(HasSubstr("…"), HasSubstr("short"), Not(HasSubstr("CRASHES"))));
 }
 
-TEST_F(TerminalOutput, characters_beyond_ascii_are_for_locales_that_have_them) {
+TEST_F(TerminalOutput, characters_beyond_ascii_are_only_used_if_the_locale_has_them) {
   const std::string table = at_terminal({"status"}, 40, {{"LC_ALL", "C"}});
   EXPECT_TRUE(std::ranges::none_of(table, [](char c) { return static_cast<unsigned char>(c) > 0x7F; }))
       << table;
@@ -81,7 +81,7 @@ TEST_F(TerminalOutput, characters_beyond_ascii_are_for_locales_that_have_them) {
   EXPECT_THAT(at_terminal({"status"}, 40, {{"LC_ALL", ""}, {"LANG", "de_DE.utf8"}}), HasSubstr("…"));
 }
 
-TEST_F(TerminalOutput, colours_are_for_terminals_that_take_them) {
+TEST_F(TerminalOutput, colours_are_only_used_on_terminals_that_support_them) {
   const std::string green = "\033[32mready";
   EXPECT_THAT(at_terminal({"status"}, 80), HasSubstr(green));
   EXPECT_THAT(at_terminal({"status"}, 80, {{"NO_COLOR", ""}}), HasSubstr(green))
@@ -93,7 +93,7 @@ TEST_F(TerminalOutput, colours_are_for_terminals_that_take_them) {
   EXPECT_THAT(at_terminal({"tools", "short"}, 80), HasSubstr("\033[1mshort__echo\033[0m (inactive)"));
 }
 
-TEST_F(TerminalOutput, progress_is_coloured_by_where_it_goes) {
+TEST_F(TerminalOutput, progress_is_coloured_only_if_stderr_is_a_terminal) {
   const std::string file = client_.directory() / "progress.txt";
   const std::string line = "'" + mcpivot_binary() + "' reload short --build 2> " + file;
   Terminal terminal({"/bin/sh", "-c", line}, options(80, {}));
@@ -102,7 +102,7 @@ TEST_F(TerminalOutput, progress_is_coloured_by_where_it_goes) {
   EXPECT_THAT(at_terminal({"reload", "short", "--build"}, 80), HasSubstr("\033[2mcompiling"));
 }
 
-TEST_F(TerminalOutput, a_watch_redraws_and_leaves_the_terminal_as_it_was) {
+TEST_F(TerminalOutput, a_watch_redraws_and_restores_the_terminal) {
   for (const Environment& more : {Environment{}, Environment{{"NO_COLOR", "1"}}}) {
     Terminal terminal(command({"status", "--watch"}), options(80, more));
     const termios before = terminal.mode();
@@ -118,7 +118,7 @@ TEST_F(TerminalOutput, a_watch_redraws_and_leaves_the_terminal_as_it_was) {
   }
 }
 
-TEST_F(TerminalOutput, a_watch_on_a_simple_terminal_goes_on_below) {
+TEST_F(TerminalOutput, a_watch_on_a_simple_terminal_appends_without_redrawing) {
   Terminal terminal(command({"status", "--watch"}), options(80, {{"TERM", "dumb"}}));
   ASSERT_TRUE(terminal.wait_shown("SERVER", 2));
   EXPECT_THAT(terminal.shown(), Not(HasSubstr("\033")));
@@ -126,7 +126,7 @@ TEST_F(TerminalOutput, a_watch_on_a_simple_terminal_goes_on_below) {
   EXPECT_TRUE(terminal.wait_exit());
 }
 
-TEST_F(TerminalOutput, a_watch_goes_on_when_what_it_watches_ends) {
+TEST_F(TerminalOutput, a_watch_continues_when_mcpivot_ends) {
   Terminal terminal(command({"status", "--watch"}), options(80, {}));
   ASSERT_TRUE(terminal.wait_shown("ready"));
   client_.child().signal(SIGKILL);
@@ -138,7 +138,7 @@ TEST_F(TerminalOutput, a_watch_goes_on_when_what_it_watches_ends) {
   EXPECT_THAT(terminal.shown(), EndsWith("\033[?25h"));
 }
 
-TEST_F(TerminalOutput, following_the_logs_ends_with_a_key_or_with_its_reader) {
+TEST_F(TerminalOutput, following_the_logs_ends_on_ctrl_c_or_when_the_reader_closes) {
   Terminal terminal(command({"logs", "-f"}), options(80, {}));
   client_.call("a-server-with-quite-a-long-name-indeed__stderr", {{"text", "one"}, {"lines", 1}});
   ASSERT_TRUE(terminal.wait_shown("one"));

@@ -59,7 +59,7 @@ TEST(ToolPolicy, a_denied_tool_of_a_lone_server_is_never_called) {
   EXPECT_THAT(received(client), AllOf(HasSubstr("allowed"), Not(HasSubstr("elete"))));
 }
 
-TEST(ToolPolicy, holds_for_a_client_that_never_sends_initialize) {
+TEST(ToolPolicy, applies_to_a_client_that_never_sends_initialize) {
   Client client(with({{"alpha", guarded()}}));
   try_all_calls(client, denied);
   EXPECT_THAT(text_of(client.request("tools/list")), HasSubstr("initialize"));
@@ -91,7 +91,7 @@ TEST(ToolPolicy, an_empty_allow_allows_nothing) {
   EXPECT_THAT(received(client), Not(HasSubstr("not allowed")));
 }
 
-TEST(ToolPolicy, a_pattern_that_does_not_compile_leaves_the_server_out_and_says_where) {
+TEST(ToolPolicy, an_invalid_pattern_excludes_the_server_and_is_reported_with_its_position) {
   for (const char* pattern : {"{delete,read", "dele[te"}) {
     Client client(with({{"alpha", guarded({{"deny", json::array{pattern}}})}, {"beta", server({})}}));
     start(client, {"beta"});
@@ -103,7 +103,7 @@ TEST(ToolPolicy, a_pattern_that_does_not_compile_leaves_the_server_out_and_says_
   }
 }
 
-TEST(ToolPolicy, a_changed_file_also_holds_for_calls_that_wait_and_calls_that_are_replayed) {
+TEST(ToolPolicy, a_changed_file_also_applies_to_waiting_and_replayed_calls) {
   // Its second life waits at a gate.
   const json::array arguments = {"-c",
                                  "test -e lived && cat gate; touch lived; "

@@ -50,7 +50,7 @@ void keep(Client& client, const std::vector<Made>& calls, const json::array& ign
       << json::serialize(json::object{{"version", 1}, {"ignore", ignore}, {"calls", kept}});
 }
 
-TEST(Verify, says_how_many_calls_answer_the_same_and_what_differs) {
+TEST(Verify, reports_how_many_calls_answer_the_same_and_what_differs) {
   Client client(checked({}));
   client.initialize();
   keep(client, {{"echo", {{"text", "hi"}}}, {"look"}, {"pid"}});
@@ -65,7 +65,7 @@ TEST(Verify, says_how_many_calls_answer_the_same_and_what_differs) {
               HasSubstr("last check: 1 of 2 recorded calls answer the same, 1 differs."));
 }
 
-TEST(Verify, puts_only_safe_calls_to_a_new_build_and_hides_them_from_the_client) {
+TEST(Verify, sends_only_safe_calls_to_a_new_build_unseen_by_the_client) {
   Client client(checked({}));
   client.initialize();
   keep(client, {{"echo", {{"text", "hi"}}}, {"pid"}, {"count"}});
@@ -76,7 +76,7 @@ TEST(Verify, puts_only_safe_calls_to_a_new_build_and_hides_them_from_the_client)
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-TEST(Verify, tells_a_save_s_notice_what_differs) {
+TEST(Verify, reports_what_differs_in_the_status_after_a_save) {
   Client client(checked({"--watch", "*.txt", "--on-save", "wait"}));
   client.initialize();
   keep(client, {{"look"}});
@@ -85,14 +85,14 @@ TEST(Verify, tells_a_save_s_notice_what_differs) {
   EXPECT_THAT(client.call_text("pivot_status"), HasSubstr("last check: 0 of 1 recorded calls"));
 }
 
-TEST(Verify, ignores_what_the_file_says_may_differ) {
+TEST(Verify, ignores_differences_that_the_file_allows) {
   Client client(checked({}));
   client.initialize();
   keep(client, {{"look"}}, {"content[*].text"});
   EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("1 of 1 recorded calls answer the same."));
 }
 
-TEST(Verify, a_tool_that_is_gone_is_a_difference) {
+TEST(Verify, a_missing_tool_is_a_difference) {
   Client client(checked({}));
   client.initialize();
   keep(client, {{"look"}});
@@ -102,7 +102,7 @@ TEST(Verify, a_tool_that_is_gone_is_a_difference) {
   EXPECT_THAT(text_of(other.call("pivot_rebuild")), HasSubstr("1 differs.\n  look: the tool is gone"));
 }
 
-TEST(Verify, a_build_that_crashes_on_a_recorded_call_has_failed_and_the_old_one_serves) {
+TEST(Verify, a_build_that_crashes_on_a_recorded_call_fails_and_the_old_one_serves) {
   Client client(checked({}, {"--die", "1", "--how", "SIGSEGV"}));
   client.initialize();
   const pid_t old = server_pid(client);
@@ -113,7 +113,7 @@ TEST(Verify, a_build_that_crashes_on_a_recorded_call_has_failed_and_the_old_one_
   EXPECT_EQ(server_pid(client), old);
 }
 
-TEST(Verify, what_has_no_answer_in_time_is_not_checked_and_blocks_nothing) {
+TEST(Verify, a_call_without_a_timely_answer_is_not_checked_and_blocks_nothing) {
   Client client(checked({}, {"--delay", "tools/call=4000"}));
   client.initialize();
   keep(client, {{"echo", {{"text", "hi"}}}});
@@ -123,7 +123,7 @@ TEST(Verify, what_has_no_answer_in_time_is_not_checked_and_blocks_nothing) {
               AllOf(HasSubstr("generation 2"), HasSubstr("1 not checked (no answer within 2 s).")));
 }
 
-TEST(Verify, asks_no_client_what_the_new_build_asks_during_its_check) {
+TEST(Verify, questions_of_a_build_during_its_check_reach_no_client) {
   Client client(checked({}, {"--tool", harmless("ask")}));
   client.initialize();
   std::ofstream(client.directory() / "calls.json")
@@ -133,7 +133,7 @@ TEST(Verify, asks_no_client_what_the_new_build_asks_during_its_check) {
   EXPECT_THAT(client.requests, IsEmpty());
 }
 
-TEST(Verify, a_file_that_is_missing_or_wrong_is_named_and_the_build_serves) {
+TEST(Verify, a_missing_or_invalid_file_is_named_and_the_build_serves) {
   Client client(checked({}));
   client.initialize();
   const json::object first = client.call("pivot_rebuild");
@@ -143,7 +143,7 @@ TEST(Verify, a_file_that_is_missing_or_wrong_is_named_and_the_build_serves) {
   EXPECT_THAT(text_of(client.call("pivot_rebuild")), HasSubstr("calls.json:1:1: \"calls\" is missing"));
 }
 
-TEST(Verify, a_server_that_stops_first_is_checked_after_its_start) {
+TEST(Verify, a_stop_first_server_is_checked_after_its_start) {
   Client client(checked({"--swap", "stop-first"}));
   client.initialize();
   keep(client, {{"look"}});
@@ -153,7 +153,7 @@ TEST(Verify, a_server_that_stops_first_is_checked_after_its_start) {
   EXPECT_THAT(own(client, "look"), StartsWith("look in life 2"));
 }
 
-TEST(Verify, takes_its_calls_from_the_journal_of_this_project_and_reports_a_difference_once) {
+TEST(Verify, uses_this_projects_journal_and_reports_each_difference_once) {
   ClientOptions options = checked({"--journal"});
   *std::ranges::find(options.options, "calls.json") = "journal";
   Client client(options);
@@ -174,7 +174,7 @@ TEST(Verify, takes_its_calls_from_the_journal_of_this_project_and_reports_a_diff
 }
 
 // A reader then waits for a writer.
-TEST(Verify, a_file_that_cannot_be_read_in_time_holds_up_neither_the_build_nor_the_end) {
+TEST(Verify, an_unreadable_file_delays_neither_the_build_nor_the_end) {
   Client client(checked({}));
   client.initialize();
   ASSERT_EQ(::mkfifo((client.directory() / "calls.json").c_str(), 0600), 0);
@@ -216,7 +216,7 @@ TEST(Gate, swaps_in_a_build_that_answers_the_same) {
   EXPECT_EQ(client.call_text("pivot_status").find("held back"), std::string::npos);
 }
 
-TEST(Gate, is_opened_from_a_terminal) {
+TEST(Gate, can_be_accepted_from_a_terminal) {
   Client client(checked({"--gate"}));
   client.initialize();
   keep(client, {{"look"}});
@@ -228,7 +228,7 @@ TEST(Gate, is_opened_from_a_terminal) {
   EXPECT_EQ(run_mcpivot({"accept"}, client.directory()).exit_code, 1) << "there is nothing left to accept";
 }
 
-TEST(Gate, what_was_accepted_is_what_the_next_build_is_compared_with) {
+TEST(Gate, the_next_build_is_compared_with_accepted_answers) {
   // From its second life on it answers the same again.
   Client client({.options = {"--gate", "--build", "true", "--verify", "calls.json"},
                  .server = {"--lives", "lives", "--tool", harmless("fail"), "--life", "2+", "--answer",
@@ -242,7 +242,7 @@ TEST(Gate, what_was_accepted_is_what_the_next_build_is_compared_with) {
   EXPECT_THAT(text_of(again), HasSubstr("1 of 1 recorded calls answer the same."));
 }
 
-TEST(Gate, a_file_of_kept_calls_that_is_saved_again_counts_again) {
+TEST(Gate, saving_the_file_of_kept_calls_again_overrides_accepted_answers) {
   Client client({.options = {"--gate", "--build", "true", "--verify", "calls.json"},
                  .server = {"--lives", "lives", "--tool", harmless("fail"), "--life", "2+", "--answer",
                             R"(tools/call={"content":[{"type":"text","text":"new"}]})"}});

@@ -39,7 +39,7 @@ TEST(Watch, a_save_builds_and_swaps_and_the_model_is_told) {
   EXPECT_EQ(content_of(project.path() / "built.out"), "two");
 }
 
-TEST(Watch, a_build_that_fails_in_the_background_is_told_once_and_the_old_server_serves) {
+TEST(Watch, a_failed_background_build_is_reported_once_and_the_old_server_serves) {
   const TemporaryDirectory project;
   write(project.path() / "a.txt", "one");
   Client client({.options = {"--cwd", project.path(), "--watch", "*.txt", "--build",
@@ -55,7 +55,7 @@ TEST(Watch, a_build_that_fails_in_the_background_is_told_once_and_the_old_server
   EXPECT_EQ(client.call_text("pid"), pid);
 }
 
-TEST(Watch, what_is_saved_while_a_new_server_hangs_is_taken_up) {
+TEST(Watch, a_save_while_a_new_server_hangs_is_picked_up) {
   const TemporaryDirectory project;
   write(project.path() / "a.txt", "good");
   Client client({.options = {"--cwd", project.path(), "--watch", "*.txt"},
@@ -68,7 +68,7 @@ TEST(Watch, what_is_saved_while_a_new_server_hangs_is_taken_up) {
   EXPECT_TRUE(wait_until([&] { return status_of(client, "generation") == "3"; }, soon()));
 }
 
-TEST(Watch, a_file_that_no_glob_names_changes_nothing) {
+TEST(Watch, a_file_that_no_glob_matches_changes_nothing) {
   const TemporaryDirectory project;
   write(project.path() / "a.txt", "one");
   Client client({.options = {"--cwd", project.path(), "--watch", "*.txt"}, .server = {"--lives", "lives"}});
@@ -83,7 +83,7 @@ TEST(Watch, a_file_that_no_glob_names_changes_nothing) {
       told, AllOf(HasSubstr("generation 2"), HasSubstr("after a change to a.txt)"), Not(HasSubstr("other"))));
 }
 
-TEST(Watch, the_servers_own_executable_replaced_is_swapped_in) {
+TEST(Watch, a_replaced_server_executable_is_swapped_in) {
   const TemporaryDirectory project;
   const fs::path program = project.path() / "server";
   write(program, "#!/bin/sh\nexec " + fake_server_binary() + " --name old\n");
@@ -124,7 +124,7 @@ TEST(Watch, a_build_that_replaces_the_executable_is_one_build_and_one_swap) {
   EXPECT_THAT(lines_of(project.path() / "builds"), SizeIs(1));
 }
 
-TEST(Watch, an_executable_that_is_replaced_while_it_starts_is_started_anew) {
+TEST(Watch, an_executable_replaced_during_its_start_is_started_again) {
   const TemporaryDirectory project;
   Gate gate(project.path() / "gate");
   const fs::path program = project.path() / "server";
@@ -138,7 +138,7 @@ TEST(Watch, an_executable_that_is_replaced_while_it_starts_is_started_anew) {
   EXPECT_THAT(text_of(client.call("echo")), AllOf(HasSubstr("+fresh"), HasSubstr("was replaced")));
 }
 
-TEST(Watch, a_glob_that_is_none_is_refused_with_a_reason) {
+TEST(Watch, an_invalid_glob_is_rejected_with_a_reason) {
   Child child({mcpivot_binary(), "--watch", "src/[a", "--", "true"});
   EXPECT_TRUE(child.wait_stderr("src/[a", soon()));
 }
