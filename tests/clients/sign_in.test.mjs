@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 import { eventually } from '../peers/lib/place.mjs';
 import { echo, has_echo, start_all } from '../peers/lib/signing-in.mjs';
 
-test('Chromium clicks through the pages of the issuer, and the server can be used', { timeout: 120_000 }, async () => {
+test("the server can be used after Chromium clicks through the issuer's pages", { timeout: 120_000 }, async () => {
   const { issuer, server, home, stop } = await start_all();
   try {
     home.browse_with(fileURLToPath(new URL('chromium.mjs', import.meta.url)));

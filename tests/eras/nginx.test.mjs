@@ -159,7 +159,7 @@ for (const [way, how] of Object.entries(ways)) {
         }));
     }
 
-    test('the log has the address of the client that called nginx', () =>
+    test("the log has the address of nginx's client", () =>
       in_a_place({ ...how, server: 'v1' }, async (place) => {
         const post = (method, more = {}) =>
           fetch(place.url(), {
@@ -182,7 +182,7 @@ for (const [way, how] of Object.entries(ways)) {
         assert.equal(await place.mcpivot.audited('POST'), 'POST /mcp from 127.0.0.1: 401');
       }));
 
-    test('pages of the public origin may send requests, and no others', () =>
+    test('only pages of the public origin may send requests', () =>
       in_a_place({ ...how, server: 'v1' }, async (place) => {
         const preflight = async (origin) =>
           (await fetch(place.url(), { method: 'OPTIONS', headers: { Origin: origin } })).status;

@@ -33,7 +33,7 @@ const in_deb = unpacked('deb', 'dpkg-deb', '-x', deb);
 const in_npm = unpacked('npm', 'tar', '-xf', join(PACKAGES, `mcpivot-linux-arm64-${VERSION}.tgz`), '-C');
 const program = join(in_deb, 'usr/bin/mcpivot');
 
-test('the .deb is for arm64, and depends on the glibc that its program needs', () => {
+test('the .deb is for arm64 and depends on the glibc that its program needs', () => {
   const field = (name) => run('dpkg-deb', '-f', deb, name);
   assert.equal(field('Architecture'), 'arm64');
   assert.equal(field('Version'), VERSION);
@@ -49,7 +49,7 @@ test('the program is stripped, for arm64, and knows its version', () => {
   assert.equal(run(...emulator, program, '--version'), `mcpivot ${VERSION}`);
 });
 
-test('the .deb has the man page and the completions that the program prints', () => {
+test('the .deb contains the man page and completions that the program prints', () => {
   const there = (path) => readFileSync(join(in_deb, 'usr/share', path), 'utf8').trim();
   assert.equal(there('man/man1/mcpivot.1'), run(...emulator, program, 'man'));
   for (const [shell, path] of Object.entries({
@@ -60,7 +60,7 @@ test('the .deb has the man page and the completions that the program prints', ()
     assert.equal(there(path), run(...emulator, program, 'completion', shell));
 });
 
-test('the npm package is for arm64, and has the same program', () => {
+test('the npm package is for arm64 and contains the same program', () => {
   const manifest = JSON.parse(readFileSync(join(in_npm, 'package/package.json')));
   assert.equal(manifest.name, '@mcpivot/linux-arm64');
   assert.equal(manifest.version, VERSION);

@@ -113,7 +113,7 @@ async function allGone(family) {
   }
 }
 
-test('both packages have the one version, and the main one names the others', () => {
+test('all packages have the same version, and the main one names the others', () => {
   const main = JSON.parse(readFileSync(join(app, 'node_modules/mcpivot/package.json')));
   const own = JSON.parse(readFileSync(join(app, `node_modules/@mcpivot/${platform}/package.json`)));
   assert.equal(main.version, VERSION);
@@ -123,7 +123,7 @@ test('both packages have the one version, and the main one names the others', ()
   assert.ok(existsSync(join(app, 'node_modules/mcpivot/man/mcpivot.1')));
 });
 
-test('npx runs it', () => {
+test('npx runs mcpivot', () => {
   const result = spawnSync('npx', ['--no-install', 'mcpivot', '--version'], options);
   assert.equal(result.stdout, `mcpivot ${VERSION}\n`);
   assert.equal(result.status, 0);
@@ -133,7 +133,7 @@ test('the exit code is passed on', () => {
   assert.equal(spawnSync(launcher, ['--no-such-option'], options).status, 2);
 });
 
-test('a client behind npx shakes hands and calls; the end of stdin ends everything', async () => {
+test('a client behind npx can initialize and call; the end of stdin ends everything', async () => {
   const { child, family } = await connect('npx', ['--no-install', 'mcpivot']);
   child.stdin.end();
   const [code] = await once(child, 'exit');
@@ -161,7 +161,7 @@ test('SIGHUP reaches the program and does not end it', async () => {
   await allGone(family);
 });
 
-test('nobody is left when the launcher is killed, though stdin stays open', async () => {
+test('no process is left when the launcher is killed, even if stdin stays open', async () => {
   const pipe = join(scratch, 'pipe');
   execFileSync('mkfifo', [pipe]);
   const held = openSync(pipe, 'r+');
@@ -172,7 +172,7 @@ test('nobody is left when the launcher is killed, though stdin stays open', asyn
   closeSync(held);
 });
 
-test('the launcher ends as the program did', async () => {
+test('the launcher ends the way the program did', async () => {
   const { child, family } = await connect(launcher, []);
   const [program] = descendants(child.pid);
   process.kill(program, 'SIGKILL');
@@ -181,7 +181,7 @@ test('the launcher ends as the program did', async () => {
   await allGone(family);
 });
 
-test('a program that was left out is explained', () => {
+test('a missing program is explained', () => {
   const folder = join(app, `node_modules/@mcpivot/${platform}`);
   renameSync(folder, `${folder}.away`);
   try {

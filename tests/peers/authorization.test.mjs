@@ -22,7 +22,7 @@ afterEach(async () => {
 });
 
 describe('signing in', () => {
-  test('a server that says 401 opens the browser, and the call is answered', async () => {
+  test('a 401 from the server opens the browser, and the call is answered', async () => {
     await start();
     const client = await home.client('--url', server.url);
     await has_echo(client);
@@ -35,7 +35,7 @@ describe('signing in', () => {
   });
 });
 
-describe('once for all', () => {
+describe('one sign-in for all processes', () => {
   test('five processes with fifty requests register, ask and refresh once, and no call fails', async () => {
     await start();
     const clients = await Promise.all(Array.from({ length: 5 }, () => home.client('--url', server.url)));
@@ -48,7 +48,7 @@ describe('once for all', () => {
     assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 1, failed_refreshes: 0, tokens: 2 });
   });
 
-  test('a sign-in that was withdrawn is asked for once, with the same registration', async () => {
+  test('a revoked sign-in is requested again once, with the same registration', async () => {
     await start();
     const client = await home.client('--url', server.url);
     await has_echo(client);
@@ -68,7 +68,7 @@ describe('without a browser', () => {
       return url && sign_in(url, 'ada', true).then((page) => String(page.url));
     });
 
-  test('the call says what to open, and a pasted redirect signs in the one that runs', async () => {
+  test('the call says what to open, and a pasted redirect signs in the running mcpivot', async () => {
     await start({ browses: false });
     const client = await home.client('--url', server.url);
     const { isError, text } = await echo(client, 'too early');
@@ -100,7 +100,7 @@ describe('without a browser', () => {
     assert.equal(issuer.counts.registrations, 2);
   });
 
-  test('login goes on where the server answers its first request with a stream', async () => {
+  test('login continues if the server answers its first request with a stream', async () => {
     await start({ browses: false });
     server.instead = (request, response) => {
       if (request.method !== 'POST' || request.headers.authorization) return false;
@@ -111,7 +111,7 @@ describe('without a browser', () => {
     assert.equal(code, 0, out);
   });
 
-  test('login follows a redirect to where the server says what it wants', async () => {
+  test("login follows a redirect to the server's requirements", async () => {
     await start({ browses: false });
     server.metadata.resource = server.origin;
     server.instead = (request, response) => {
@@ -127,10 +127,10 @@ describe('without a browser', () => {
   });
 });
 
-describe('a client that can open addresses for its user', () => {
+describe('a client that can open URLs for its user', () => {
   const capabilities = { elicitation: { url: {} } };
 
-  test('is told in the legacy era what to open, and when that is done', async () => {
+  test('is told what to open in the legacy era, and when that is done', async () => {
     await start({ browses: false });
     const client = await home.client(capabilities, '--url', server.url);
     const done = [];
@@ -174,7 +174,7 @@ describe('a client that can open addresses for its user', () => {
   const answered = ({ result }, action) => ({ requestState: result.requestState, inputResponses: { sign_in: { action } } });
   afterEach(() => client?.close());
 
-  test('is asked in the modern era, and its call goes on when its user has signed in', async () => {
+  test('is asked in the modern era, and its call continues once the user has signed in', async () => {
     await start({ browses: false });
     modern();
     const first = await ask(1);
@@ -192,7 +192,7 @@ describe('a client that can open addresses for its user', () => {
     assert.equal(issuer.counts.authorizations, 1);
   });
 
-  test('and what it cancels meanwhile is not called', async () => {
+  test('can cancel a call that waits for the sign-in', async () => {
     await start({ browses: false });
     modern();
     const first = await ask(1);
@@ -205,7 +205,7 @@ describe('a client that can open addresses for its user', () => {
     assert.deepEqual(client.answers('2'), []);
   });
 
-  test('and told when its user does not want to, or is refused', async () => {
+  test('is told if the user declines or is rejected', async () => {
     await start({ browses: false });
     modern();
     const first = await ask(1);
@@ -225,14 +225,14 @@ describe('a client that can open addresses for its user', () => {
   });
 });
 
-describe('who is signed in', () => {
+describe('the signed-in user', () => {
   const login = () =>
     home.run(['login', server.url], (printed) => {
       const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
       return url && sign_in(url, 'ada', true).then((page) => String(page.url));
     });
 
-  test('status, doctor and the model are told as whom and until when, and that nobody is after logout', async () => {
+  test('appears with an expiry in status, doctor and to the model until logout', async () => {
     await start({ browses: false });
     const config = join(home.root, 'mcpivot.json');
     writeFileSync(config, JSON.stringify({ mcpServers: { tracker: { url: server.url } } }));
@@ -260,7 +260,7 @@ describe('who is signed in', () => {
     assert.equal(issuer.counts.registrations, 2, 'a logout forgets the registration, too');
   });
 
-  test('a server that was never signed in to says how, in a fleet too', async () => {
+  test('a server without a sign-in says how to sign in, also in a fleet', async () => {
     await start({ browses: false });
     const config = join(home.root, 'mcpivot.json');
     const servers = { tracker: { url: server.url, active: true }, other: { command: 'sleep', args: ['60'] } };
@@ -273,7 +273,7 @@ describe('who is signed in', () => {
   });
 });
 
-test('a configured Authorization header wins: no sign-in starts', async () => {
+test('a configured Authorization header prevents a sign-in', async () => {
   await start();
   const client = await home.client('--url', server.url, '--header', 'Authorization: Bearer wrong');
   const { isError, text } = await echo(client, 'hello');
@@ -283,7 +283,7 @@ test('a configured Authorization header wins: no sign-in starts', async () => {
   assert.equal(issuer.counts.registrations, 0);
 });
 
-test('more scope is asked for when a tool needs it', async () => {
+test('more scopes are requested when a tool needs them', async () => {
   await start({ scopes_of: (tool) => (tool === 'write' ? ['mcp:write'] : []) });
   const client = await home.client('--url', server.url);
   await has_echo(client);
@@ -292,7 +292,7 @@ test('more scope is asked for when a tool needs it', async () => {
   assert.match(home.tabs[1], /scope=mcp%3Aread%20mcp%3Awrite/);
 });
 
-test('under serve a client sees no address, and the operator signs in', async () => {
+test('under serve clients see no sign-in URL, and the operator signs in', async () => {
   await start({ browses: false });
   const gate = spawn(mcpivot, ['serve', '--listen', '127.0.0.1:0', '--url', server.url], { env: home.env, stdio: ['ignore', 'ignore', 'pipe'] });
   try {

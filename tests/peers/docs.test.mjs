@@ -96,13 +96,13 @@ describe('the documentation', () => {
     }
   });
 
-  test('the README and the quick starts have no line over 120 columns but tables and links', () => {
+  test('the README and quick starts have lines of at most 120 columns, except tables and links', () => {
     for (const page of ['README.md', 'docs/quick-starts.md'])
       for (const line of read(page).split('\n'))
         if (!/^\||\]\(/.test(line)) assert.ok([...line].length <= 122, `${page}: ${line}`);
   });
 
-  test('each message in troubleshooting.md is one that the program has', () => {
+  test('each message in troubleshooting.md exists in the program', () => {
     const said = words_of_the_program();
     const rows = read('docs/troubleshooting.md').split('\n').filter((line) => /^\| (?!symptom)/.test(line));
     assert.ok(rows.length >= 25, `only ${rows.length} entries`);
@@ -123,7 +123,7 @@ describe('the documentation', () => {
     assert.ok(checked > 40, `only ${checked} pieces of messages were looked at`);
   });
 
-  test('each test that promises.md names is there', () => {
+  test('each test named in promises.md exists', () => {
     const tests_in = (folder, options) =>
       readdirSync(join(root, folder), options)
         .filter((name) => name.endsWith('_test.cpp'))
@@ -150,7 +150,7 @@ describe('the documentation', () => {
       assert.ok((help() + help('serve')).includes(option), `${option} is there, but not in --help`);
   });
 
-  test('the picture of the demo is of the demo as it is', () => {
+  test('the picture of the demo is up to date', () => {
     const picture = read('docs/demo.svg');
     const headlines = [...read('examples/demo.cpp').matchAll(/ tell\(\s*"([^"]+)"/g)].map(([, words]) => words.trim());
     assert.ok(headlines.length > 4);
@@ -158,7 +158,7 @@ describe('the documentation', () => {
     assert.doesNotMatch(picture, /<script|href=/, 'GitHub would not show it');
   });
 
-  test('every option of ./dev that the README speaks of is there', () => {
+  test('every option of ./dev mentioned in the README exists', () => {
     const usage = spawnSync(join(root, 'dev'), ['--help'], { encoding: 'utf8' }).stdout;
     for (const [, command, what] of read('README.md').matchAll(/\.\/dev (\w+)(?: (\w+))?/g)) {
       assert.match(usage, new RegExp(`^  ${command}\\b`, 'm'), `./dev ${command}`);
@@ -211,7 +211,7 @@ const several = ['mcpivot', '--config', 'mcpivot.json'];
 const alone = ['mcpivot', '--build', 'true', '--', 'node', 'server.mjs'];
 
 describe('control-tools.md', { concurrency: 2 }, () => {
-  test('has each tool with its arguments', () =>
+  test('lists each tool with its arguments', () =>
     in_a_place_with_servers(async (place) => {
       assert.deepEqual(await real_arguments(await place.connect(several)), described_arguments(true));
       const listed = await real_arguments(await place.connect(alone));
@@ -219,7 +219,7 @@ describe('control-tools.md', { concurrency: 2 }, () => {
       for (const [tool, args] of Object.entries(listed)) assert.deepEqual(args, described_arguments(false)[tool], tool);
     }));
 
-  test('has the tools of --compat', () =>
+  test('lists the tools of --compat', () =>
     in_a_place_with_servers(async (place) => {
       for (const [, program, list] of control.matchAll(/^\| `([a-z-]+)` \| (`(?:recompile|sitter_|gateway_).*) \|$/gm)) {
         const [command, ...rest] = program === 'mcpflip' ? several : alone;
@@ -229,7 +229,7 @@ describe('control-tools.md', { concurrency: 2 }, () => {
       }
     }));
 
-  test('tells answers as they are', () =>
+  test('quotes real results', () =>
     in_a_place_with_servers(async (place) => {
       const client = await place.connect(several);
       const { blocks } = blocks_of(join(root, 'docs/control-tools.md'));

@@ -12,7 +12,7 @@ import { server_requests } from './everything/asking.mjs';
 import { tasks } from './everything/tasks.mjs';
 import { tools } from './everything/tools.mjs';
 
-describe('through mcpivot as without it', { concurrency: 6 }, () => {
+describe('mcpivot gives the same results as a direct connection', { concurrency: 6 }, () => {
   handshake();
   tools();
   progress();

@@ -43,7 +43,7 @@ const scenarios_of = {
   text: text_scenarios,
 };
 
-describe('through the gateway as without it', () => {
+describe('the gateway gives the same results as a direct connection', () => {
   for (const [name, scenarios] of Object.entries(scenarios_of)) {
     describe(name, () => {
       if (Fleet.everythings.includes(name)) before(() => fleet.show_only(name));
@@ -53,10 +53,10 @@ describe('through the gateway as without it', () => {
   }
 });
 
-describe('all together', () => {
+describe('with all servers together', () => {
   before(() => fleet.show_all());
 
-  test('the lists have everything, in the order of the file', async () => {
+  test('the lists contain everything in the order of the file', async () => {
     const { tools } = await fleet.gateway.client.listTools();
     const servers = tools.map(({ name }) => name.split('__')[0]).filter((name) => !name.startsWith('pivot_'));
     assert.deepEqual([...new Set(servers)], Fleet.names);
@@ -68,7 +68,7 @@ describe('all together', () => {
     );
   });
 
-  test('a server that is not active can be called by way of pivot_call', async () => {
+  test('an inactive server can be called through pivot_call', async () => {
     for (const name of Fleet.names) await fleet.gateway.call('pivot_deactivate', { server: name });
     const calls = {
       one: ['get-sum', { a: 1, b: 2 }],
@@ -106,7 +106,7 @@ describe('all together', () => {
   });
 });
 
-describe('while one of them is killed over and over', () => {
+describe('while one of them is killed repeatedly', () => {
   const pauses = [700, 0, 100, 1500, 0, 300]; // also before it has started, and while it shakes hands
   const least_kills = 5;
   let killing = true;
@@ -145,7 +145,7 @@ describe('while one of them is killed over and over', () => {
   });
 
   // Each server goes through its scenarios, all servers at once, until there were enough kills.
-  test('all calls of the others give the same results', async () => {
+  test('all calls to the others give the same results', async () => {
     const all = {
       one: everything,
       daemon: everything_tools, // the first one is asked for the URIs that both have
@@ -167,7 +167,7 @@ describe('while one of them is killed over and over', () => {
     assert.ok(kills >= least_kills, `${kills} kills`);
   });
 
-  test('the killed one comes back, and the others are the same processes', async (context) => {
+  test('the killed one restarts, and the others keep their processes', async (context) => {
     killing = false;
     await Promise.all([killer, caller]);
     context.diagnostic(`${kills} kills; calls meanwhile: ${JSON.stringify(answers_of_second)}`);
@@ -176,7 +176,7 @@ describe('while one of them is killed over and over', () => {
       const { isError } = await fleet.gateway.call('two__echo', { message: 'back' });
       return !isError;
     });
-    await same('two', everything_tools['every tool that answers by itself']);
+    await same('two', everything_tools['every tool that asks the client nothing']);
     assert.deepEqual(fleet.others(), others);
   });
 });

@@ -78,7 +78,7 @@ function permutations(items) {
 }
 
 describe('ids and tokens', { concurrency: 6 }, () => {
-  test('every spelling of an id comes back', (t) =>
+  test('every spelling of an id is restored', (t) =>
     with_raw_peer(everything, async (peer) => {
       for (const id of ids) {
         await t.test(`the id ${id.slice(0, 30)}`, async () => {
@@ -94,7 +94,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
     }));
 
   test(
-    'every spelling of an id is told from every other while all are in flight',
+    'ids in different spellings are kept apart while all are in flight',
     behind_mcpivot(async (peer) => {
       for (const [i, id] of ids.entries()) peer.send(slow(id, { seconds: 0.5, steps: i + 1 }));
       for (const [i, id] of ids.entries()) {
@@ -109,7 +109,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
     }),
   );
 
-  test('the handshake’s own id comes back', async (t) => {
+  test('the id of the handshake is restored', async (t) => {
     for (const id of ['0', '"listen:0"', '9007199254740993']) {
       await t.test(`the id ${id}`, () =>
         with_raw_peer(everything, async (peer) => assert.match(peer.answers(id)[0], /"serverInfo"/), { id }),
@@ -118,7 +118,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   });
 
   test(
-    'an id may be used again once it was answered',
+    'an id may be reused once it was answered',
     behind_mcpivot(async (peer) => {
       for (const count of [1, 2, 3]) {
         peer.send(echo('"again"', `time ${count}`));
@@ -129,7 +129,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'keys may stand in any order, with any space between them',
+    'keys may be in any order with any white space between them',
     behind_mcpivot(async (peer) => {
       const members = (id) => [
         '"jsonrpc":"2.0"',
@@ -149,7 +149,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'unknown fields reach the server as they were written',
+    'unknown fields reach the server unchanged',
     behind_mcpivot(async (peer) => {
       const lines = [
         '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"future":{"id":7,"method":"x"},"name":"echo","arguments":{"message":"a","id":"no id","n":[1.0,-0,1E+2,1e-7,12345678901234567890,0.1000]},"_meta":{"vendor/trace":{"progressToken":"not one"},"traceparent":"00-00"}}}',
@@ -164,7 +164,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'unknown fields next to the id reach the server too',
+    'unknown fields next to the id also reach the server',
     behind_mcpivot(async (peer) => {
       // The server's SDK ignores such a message, so there is no answer; the call after it shows that it was
       // read.
@@ -187,7 +187,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
     }),
   );
 
-  test('every spelling of a progress token comes back', (t) =>
+  test('every spelling of a progress token is restored', (t) =>
     with_raw_peer(everything, async (peer) => {
       const calls = [
         ['7', '7'],
@@ -214,7 +214,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
     }));
 
   test(
-    'tokens that differ in type alone are told apart while both are in flight',
+    'tokens that differ only in type are kept apart while both are in flight',
     behind_mcpivot(async (peer) => {
       peer.send(slow('1', { token: '1', steps: 2 }));
       peer.send(slow('"1"', { token: '"1"', steps: 3 }));
@@ -237,7 +237,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'a cancellation names the request by the id that the server knows it by',
+    'a cancellation uses the id by which the server knows the request',
     behind_mcpivot(async (peer) => {
       const cancelled = ids.filter((id) => id !== '0'); // the server's SDK takes no cancellation of an id 0
       for (const id of cancelled) peer.send(slow(id, { seconds: 1.5, steps: 1 }));
@@ -263,7 +263,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'a cancellation of nothing harms nothing',
+    'a cancellation of an unknown request is harmless',
     behind_mcpivot(async (peer) => {
       for (const id of ['5', '"never used"', '"handshake"', '9007199254740993', 'null', '[]']) {
         peer.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":${id}}}`);
@@ -274,7 +274,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   );
 
   test(
-    'a cancellation of "1" leaves 1 alone, and the other way round',
+    'a cancellation of "1" does not cancel 1, and vice versa',
     behind_mcpivot(async (peer) => {
       for (const id of ['1', '"1"', '2', '"2"']) peer.send(slow(id, { seconds: 1, steps: 1 }));
       for (const id of ['"1"', '2'])
@@ -328,7 +328,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   const comparable = (method, line) =>
     must_be_bytes(method) ? line : comparable_answer(method, JSON.parse(line));
 
-  test('answers are, byte for byte, those of the server', async () => {
+  test("responses are the server's, byte for byte", async () => {
     const questions = [
       ...[
         'tools/list',
@@ -370,7 +370,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
     assert.deepEqual(proxied, direct);
   });
 
-  test('the handshake of every version of the protocol is the server’s', async (t) => {
+  test('the handshake in every protocol version is the server’s', async (t) => {
     for (const version of [
       '2024-10-07',
       '2024-11-05',

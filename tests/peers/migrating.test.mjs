@@ -61,7 +61,7 @@ function write_server(place) {
 
 describe('from mcp-sitter', { concurrency: 2 }, () => {
   const rows = commands_in(section('From mcp-sitter'));
-  test('the command lines do the same', () =>
+  test('equivalent command lines do the same', () =>
     in_place(async (place) => {
       write_server(place);
       assert.ok(rows.length >= 3);
@@ -100,7 +100,7 @@ describe('from mcp-sitter', { concurrency: 2 }, () => {
       }
     }));
 
-  test('a call in flight when the server dies is answered by mcpivot, and not by mcp-sitter', () =>
+  test('mcpivot answers a call in flight when the server dies, and mcp-sitter does not', () =>
     in_place(async (place) => {
       write_server(place);
       const fates = [];
@@ -124,7 +124,7 @@ describe('from mcp-remote', () => {
   const filled = (place, line) =>
     place.text(line).replace(/\bURL\b/, `http://127.0.0.1:${place.port}/mcp`);
 
-  test('the command lines do the same', () =>
+  test('equivalent command lines do the same', () =>
     in_place(async (place) => {
       await place.start_daemon(daemon(place));
       place.env.TOKEN = 'a-token';
@@ -140,7 +140,7 @@ describe('from mcp-remote', () => {
       assert.ok(tried >= 2);
     }));
 
-  test('a daemon that restarts is waited for by mcpivot, and lost to mcp-remote', () =>
+  test('mcpivot waits for a daemon that restarts, and mcp-remote loses it', () =>
     in_place(async (place) => {
       await place.start_daemon(daemon(place));
       const [theirs, ours] = [

@@ -44,14 +44,14 @@ const run = (folder, ...args) => {
 const replay = (folder, ...args) => run(folder, 'replay', ...args);
 
 describe('replay of server-everything', () => {
-  test('against itself is the same', async () => {
+  test('against the same server reports no differences', async () => {
     const { folder, file } = await kept_calls();
     const { status, stdout, stderr } = replay(folder, file, '--unsafe', '--', ...everything);
     assert.equal(status, 0, stdout + stderr);
     assert.match(stdout, new RegExp(`${calls.length} of ${calls.length} calls answer the same`));
   });
 
-  test('of what was recorded otherwise tells just that', async () => {
+  test('against a changed recording reports exactly that difference', async () => {
     const { folder, file, kept } = await kept_calls();
     kept[1].result.content[0].text = 'The sum of 2 and 40 is 43.';
     writeFileSync(file, JSON.stringify({ calls: kept }));
@@ -65,7 +65,7 @@ describe('replay of server-everything', () => {
     );
   });
 
-  test('comes from the journal, the questions and their answers too', async () => {
+  test('uses calls, questions and answers from the journal', async () => {
     const folder = scratch_path();
     mkdirSync(folder, { recursive: true });
     const peer = await Peer.connect([mcpivot, '--journal', '--name', 'everything', '--', ...everything]);
@@ -89,7 +89,7 @@ describe('replay of server-everything', () => {
     for (const line of journal('export').stdout.trim().split('\n')) assert.ok(JSON.parse(line).way);
   });
 
-  test('calls nothing that is not marked as harmless', async () => {
+  test('calls only tools marked as safe', async () => {
     const { folder, file } = await kept_calls();
     const { status, stdout } = replay(folder, file, '--json', '--', ...everything);
     const { counts } = JSON.parse(stdout).servers[0];

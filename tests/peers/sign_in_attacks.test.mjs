@@ -58,7 +58,7 @@ const state_of = (url) => url.searchParams.get('state');
 const signed_out = () => assert.equal(issuer.counts.tokens, 0);
 
 describe('a visitor at the redirect address', () => {
-  test('with another state is sent away, and the user still signs in', async () => {
+  test('with another state is rejected, and the user can still sign in', async () => {
     await start({ browses: false });
     const client = await home.client('--url', server.url);
     const url = await to_open(client);
@@ -74,7 +74,7 @@ describe('a visitor at the redirect address', () => {
     assert.match((await echo(client, 'hello')).text, /echo: hello/);
   });
 
-  test('with a code that another sign-in was given gets nothing for it', async () => {
+  test('with a code from another sign-in gets no token', async () => {
     await start({ browses: false });
     const client = await home.client('--url', server.url);
     const url = await to_open(client);
@@ -90,7 +90,7 @@ describe('a visitor at the redirect address', () => {
     signed_out();
   });
 
-  test("can't be robbed: a code that was seen on the way buys nothing without its verifier", async () => {
+  test("can't use an intercepted code without its verifier", async () => {
     await start({ browses: false });
     const client = await home.client('--url', server.url);
     const url = await to_open(client);
@@ -109,7 +109,7 @@ describe('a visitor at the redirect address', () => {
     signed_out();
   });
 
-  test('in the name of another issuer is neither believed nor quoted', async () => {
+  test('in the name of another issuer is neither trusted nor quoted', async () => {
     await start({ browses: false });
     const evil = await somebody((_, response) => json(response, {}));
     const client = await home.client('--url', server.url);
@@ -135,7 +135,7 @@ describe('metadata', () => {
     return text;
   };
 
-  test('of an issuer that calls itself by the name of another is not used', async () => {
+  test('of an issuer that claims to be another is not used', async () => {
     await start();
     const evil = await somebody((_, response) =>
       json(response, {
@@ -159,7 +159,7 @@ describe('metadata', () => {
 
   for (const [what, page] of Object.entries({
     'a link-local address': 'https://169.254.169.254/latest',
-    'one in disguise': 'https://[::ffff:169.254.169.254]/latest',
+    'one embedded in IPv6': 'https://[::ffff:169.254.169.254]/latest',
   })) {
     test(`that names ${what} for the sign-in page opens nothing`, async () => {
       await start();
@@ -184,7 +184,7 @@ describe('metadata', () => {
     assert.match(await failure(), /169\.254\.169\.254: it is a link-local address/);
   });
 
-  test('of 10 MB is not read to its end', async () => {
+  test('of 10 MB is not read completely', async () => {
     await start();
     server.metadata.padding = 'x'.repeat(10_000_000);
     assert.match(await failure(), /larger than 1 MiB/);
@@ -204,7 +204,7 @@ describe('metadata', () => {
 });
 
 describe('a token', () => {
-  test('does not go along a redirect, nor does a code', async () => {
+  test('is not sent along a redirect, nor is a code', async () => {
     await start();
     const thief = await somebody((_, response) => json(response, {}));
     const client = await home.client('--url', server.url);
@@ -225,7 +225,7 @@ describe('a token', () => {
     assert.deepEqual(thief.received, []);
   });
 
-  test('is nowhere but in its file: no log, journal, notice, status, answer, or environment of a child', async () => {
+  test("appears only in its file: not in logs, journals, notices, status, results or children's environments", async () => {
     await start();
     const seen = join(home.root, 'environment-of-children');
     const child = join(home.root, 'child');
@@ -275,7 +275,7 @@ async function growth(count, milliseconds = 1500) {
   return count() - before;
 }
 
-describe('who is not hammered', () => {
+describe('few requests reach', () => {
   test('a server that always answers 401', async () => {
     await start();
     server.rejects = true;
@@ -316,7 +316,7 @@ describe('who is not hammered', () => {
 });
 
 describe('while a user signs in', () => {
-  test('the one that asked is killed: the next call asks again, with the same registration', async () => {
+  test('mcpivot is killed: the next call asks again, with the same registration', async () => {
     await start({ browses: false });
     const first = await home.client('--url', server.url);
     const url = await to_open(first);
@@ -352,7 +352,7 @@ describe('while a user signs in', () => {
     assert.equal(issuer.counts.authorizations, 1);
   });
 
-  test('the server is removed from the configuration: nobody waits for it any more', async () => {
+  test('the server is removed from the configuration: no call waits for it any more', async () => {
     await start({ browses: false });
     const config = join(home.root, 'mcpivot.json');
     const write = (servers) => writeFileSync(config, JSON.stringify({ mcpServers: servers }));
@@ -375,7 +375,7 @@ describe('while a user signs in', () => {
     assert.equal(code, 0, out);
   });
 
-  test('its entry in the configuration changes: the call that waits is for the new sign-in', async () => {
+  test('its entry in the configuration changes: the waiting call uses the new sign-in', async () => {
     await start(); // with a browser that shows the page to nobody
     writeFileSync(home.env.BROWSER, '#!/bin/sh\n');
     const config = join(home.root, 'mcpivot.json');
@@ -414,8 +414,8 @@ describe('while a user signs in', () => {
   });
 });
 
-describe('the file of the sign-in', () => {
-  test('that is damaged is as good as none', async () => {
+describe('the sign-in file', () => {
+  test('is ignored if it is damaged', async () => {
     await start();
     const client = await home.client('--url', server.url);
     await has_echo(client);
@@ -430,7 +430,7 @@ describe('the file of the sign-in', () => {
     assert.match((await echo(other, 'hello')).text, /echo: hello/);
   });
 
-  test("that can't be written is named, and nobody is asked", async () => {
+  test("is named if it can't be written, and no user is asked", async () => {
     await start();
     mkdirSync(join(home.root, '.local/state/mcpivot'), { recursive: true });
     writeFileSync(join(home.root, '.local/state/mcpivot/oauth'), 'in the way');

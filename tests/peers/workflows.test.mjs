@@ -22,7 +22,7 @@ for (const file of readdirSync(folder))
     for (const command of called) assert.ok(commands.includes(command), `./dev ${command}`);
   });
 
-test('the checker sees mistakes', async () => {
+test('the checker finds mistakes', async () => {
   const text = readFileSync(`${folder}release.yml`, 'utf8').replace('needs: test', 'needs: tset');
   assert.match((await lint(text, 'release.yml')).map(({ message }) => message).join(), /tset/);
 });

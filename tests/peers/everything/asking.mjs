@@ -16,14 +16,14 @@ export function server_requests() {
       return answer;
     }, options));
 
-  test('an unknown method that the server asks for gets the client’s error', () =>
+  test('the server’s request for an unknown method gets the client’s error', () =>
     same(async (peer) => {
       const answer = answer_of(await peer.call('ask', { method: 'no/such-method', params: { a: [1] } }));
       assert.equal(answer.error.code, -32601);
       return answer;
     }, options));
 
-  test('an error of the client reaches the server with its code and data', () =>
+  test('an error from the client reaches the server with its code and data', () =>
     same(async (peer) => {
       peer.answers['roots/list'] = () => {
         throw Object.assign(new Error('not "now"'), { code: -31999, data: { deep: [null, 1.5, 'ü'] } });
@@ -105,7 +105,7 @@ export function server_requests() {
       };
     }, options));
 
-  test('notifications of the server’s own making arrive as they are', () =>
+  test('the server’s own notifications arrive unchanged', () =>
     same(
       async (peer) => {
         const notifications = [

@@ -99,7 +99,7 @@ export function handshake() {
       return failures;
     }));
 
-  test('an unknown notification is ignored, and reaches the server as it is', () =>
+  test('an unknown notification is ignored and reaches the server unchanged', () =>
     same(
       async (peer) => {
         const notification = {

@@ -54,7 +54,7 @@ export function progress() {
       return call;
     }));
 
-  test('a long call that nobody follows reports no progress', () =>
+  test('a long call without a progress token reports no progress', () =>
     same(async (peer) => {
       const result = await peer.call(operation, { duration: 0.1, steps: 3 });
       assert.equal(peer.received.matching('notifications/progress').length, 0);
@@ -82,7 +82,7 @@ export function progress() {
       { unordered: true },
     ));
 
-  test('a cancelled call is cancelled at the server too, and never answered', () =>
+  test('a cancelled call is also cancelled at the server and never answered', () =>
     same(
       async (peer) => {
         const giving_up = new AbortController();
@@ -106,7 +106,7 @@ export function progress() {
       { tap: true, ignore: late_progress },
     ));
 
-  test('a call that its client timed out is cancelled at the server too', () =>
+  test('a call that times out at the client is also cancelled at the server', () =>
     same(
       async (peer) => {
         const result = await peer.call(operation, { duration: 2, steps: 1 }, { timeout: 100 });
@@ -123,7 +123,7 @@ export function progress() {
       { tap: true },
     ));
 
-  test('of several calls only the cancelled one ends', () =>
+  test('only the cancelled one of several calls ends', () =>
     same(
       async (peer) => {
         const giving_up = new AbortController();

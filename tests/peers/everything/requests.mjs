@@ -73,7 +73,7 @@ export function requests() {
       return result;
     }));
 
-  test('samplings at once, answered in another order', () =>
+  test('simultaneous samplings, answered in another order', () =>
     same(async (peer) => {
       const open = [];
       peer.answers['sampling/createMessage'] = ({ messages: [{ content }] }) =>
@@ -130,7 +130,7 @@ export function requests() {
       ),
     ));
 
-  test('elicitation by URL with an id of the server’s own', () =>
+  test('elicitation by URL with the server’s own id', () =>
     same(async (peer) => {
       peer.answers['elicitation/create'] = () => ({ action: 'accept' });
       const result = await peer.call('trigger-url-elicitation', { url: link });
@@ -139,7 +139,7 @@ export function requests() {
       return [result, await peer.call('trigger-url-elicitation', { url: 'not a url' })];
     }));
 
-  test('elicitation by URL that is demanded in an error, then tried again', () =>
+  test('elicitation by URL that an error requires, then a retry', () =>
     same(async (peer) => {
       peer.answers['elicitation/create'] = () => ({ action: 'accept' });
       const args = { url: link, errorPath: true };
@@ -171,7 +171,7 @@ export function requests() {
       return results;
     }));
 
-  test('roots that the client fails to tell', () =>
+  test('a client that fails to list its roots', () =>
     same(async (peer) => {
       peer.answers['roots/list'] = refuse;
       await peer.client.sendRootsListChanged();

@@ -75,7 +75,7 @@ export function resources() {
       return results;
     }));
 
-  test('updates of a subscribed resource go on coming', () =>
+  test('updates of a subscribed resource keep arriving', () =>
     same(async (peer) => {
       await peer.client.subscribeResource({ uri: 'demo://resource/dynamic/blob/2' });
       await peer.call('toggle-subscriber-updates', {});
@@ -83,7 +83,7 @@ export function resources() {
       await peer.call('toggle-subscriber-updates', {});
     }));
 
-  test('the log level decides which messages come', () =>
+  test('the log level determines which messages arrive', () =>
     same(async (peer) => {
       const logged = () =>
         peer.received

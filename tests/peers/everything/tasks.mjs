@@ -119,7 +119,7 @@ export function tasks() {
       { ignore: status_is('working') },
     ));
 
-  test('a research query that is not called as a task is refused', () =>
+  test('a research query that is not called as a task is rejected', () =>
     same(async (peer) => {
       const result = await peer.call(research, { topic: 'x' });
       assert.match(result.content[0].text, /requires task augmentation/);

@@ -268,7 +268,7 @@ export function tools() {
     }
   });
 
-  test('a compressed file that cannot be had', () =>
+  test('a compressed file that cannot be fetched', () =>
     same(async (peer) => {
       const results = [];
       for (const data of ['http://127.0.0.1:1/', 'ftp://example.invalid/x', 'not a url', 'data:broken']) {

@@ -37,7 +37,7 @@ export const everything_tools = {
     return tools;
   },
 
-  'every tool that answers by itself': async (side) => {
+  'every tool that asks the client nothing': async (side) => {
     const results = [];
     for (const [tool, good, bad] of plain_calls) {
       results.push(works(await side.call(tool, good)));
@@ -76,7 +76,7 @@ export const everything_tools = {
     return { result, steps };
   },
 
-  'a call that is cancelled': async (side) => {
+  'a cancelled call': async (side) => {
     const giving_up = new AbortController();
     const options = { signal: giving_up.signal, onprogress: () => giving_up.abort('changed my mind') };
     const result = await side.call(operation, { duration: 1, steps: 20 }, options);
@@ -136,7 +136,7 @@ export const everything_tools = {
     return { task, result, end: await side.request('tasks/get', of, GetTaskResultSchema) };
   },
 
-  'a task of the server that is cancelled': async (side) => {
+  'a cancelled task of the server': async (side) => {
     const params = { name: side.prefix + research, arguments: { topic: 'Levers' }, task: { ttl: 60_000 } };
     const { task } = works(await side.request('tools/call', params, CreateTaskResultSchema));
     const of = { taskId: task.taskId };
@@ -216,7 +216,7 @@ export const everything_resources = {
     return { results, updates: side.seen(updated) };
   },
 
-  'a resource that comes to be': async (side) => {
+  'a resource that is added later': async (side) => {
     const link = works(await side.call('gzip-file-as-resource', { name: 'later.gz', data: 'data:,later' }));
     const { uri } = link.content[0];
     await side.until('notifications/resources/list_changed');

@@ -109,7 +109,7 @@ const printed = (args, input = '') =>
   execFileSync(text_tools[0], [text_tools[1], ...args, '--json'], { input, encoding: 'utf8' });
 
 export const text_scenarios = {
-  'every tool, as the program itself answers': async (side) => {
+  "every tool, with the program's own output": async (side) => {
     const tools = await side.tools();
     assert.deepEqual(
       tools.map(({ name }) => name),
