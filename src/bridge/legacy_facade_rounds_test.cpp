@@ -172,7 +172,7 @@ TEST_F(LegacyRounds, a_client_s_error_to_sampling_or_roots_ends_the_call_with_it
     require("7", fmt::format(R"({{"a":{},"b":{}}})", elicit, question));
     up(), up();
     client_refuses(R"("ask-7-0-1")", "rejected");
-    EXPECT_EQ(at(up(), {"params", "requestId"}), R"("ask-7-0-0")");  // needn't be answered any more
+    EXPECT_EQ(at(up(), {"params", "requestId"}), R"("ask-7-0-0")");  // no longer needs an answer
     const std::string words = error_words();
     EXPECT_NE(words.find(method), std::string::npos) << words;
     EXPECT_NE(words.find("rejected"), std::string::npos) << words;
@@ -264,7 +264,7 @@ TEST_F(LegacyRounds, an_answer_nested_too_deeply_to_forward_ends_the_call) {
 
 class LegacyCapabilities : public testing::Test {
  protected:
-  // The error that a client with these capabilities gets when it is asked this; empty: it is asked.
+  // The error for a client with these capabilities that is asked this; empty: it is asked.
   static std::string refusal(std::string_view capabilities, std::string_view question) {
     LegacyFacadeEnds ends;
     LegacyFacade facade(ends, fmt::format(R"({{"capabilities":{}}})", capabilities));

@@ -85,7 +85,7 @@ TEST_F(LegacySubscriptions, a_rejected_subscription_fails_with_the_reason) {
   const std::string refused = up();
   EXPECT_EQ(at(refused, {"error", "code"}), "-32603");
   EXPECT_NE(at(refused, {"error", "message"}).find("because"), std::string::npos);
-  // What was there before still is.
+  // What was there before is still there.
   notify("tools/list_changed", R"("listen-1")");
   EXPECT_FALSE(up().empty());
   ping();
@@ -108,7 +108,7 @@ TEST_F(LegacySubscriptions, an_unsubscription_narrows_the_listen) {
   unsubscribe(4, "a");
   EXPECT_EQ(filter(), R"({"resourceSubscriptions":["b"]})");
   EXPECT_TRUE(ends.up.empty());
-  notify("resources/updated", R"("listen-2")");  // of a, which nobody wants any more
+  notify("resources/updated", R"("listen-2")");  // of a, which is no longer wanted
   EXPECT_TRUE(ends.up.empty());
   acknowledge(3, R"({"resourceSubscriptions":["b"]})");
   EXPECT_EQ(up(), done);
@@ -181,7 +181,7 @@ TEST_F(LegacySubscriptions, the_number_of_subscriptions_is_limited) {
   EXPECT_NE(at(others.up.at(0), {"error", "message"}).find("limit"), std::string::npos);
 }
 
-// What comes on it
+// What arrives on it
 
 TEST_F(LegacySubscriptions, changes_go_up_without_the_subscription_id) {
   listen_to_tools();

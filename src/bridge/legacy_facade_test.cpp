@@ -239,7 +239,7 @@ TEST_F(LegacyFacadeTest, notifications_unknown_to_the_modern_era_are_dropped) {
   EXPECT_TRUE(ends.down.empty());
 }
 
-// What is answered here
+// What the facade answers itself
 
 TEST_F(LegacyFacadeTest, ping_is_answered_by_the_facade) {
   client(R"({"jsonrpc":"2.0","id":3,"method":"ping"})");
@@ -360,7 +360,7 @@ TEST_F(LegacyFacadeTest, a_lost_request_is_reported_by_the_generations_id) {
   EXPECT_EQ(facade.lost("7"), "7");
   call(8);
   require("8", "{}");
-  EXPECT_EQ(facade.lost("8"), "");  // it had its answer
+  EXPECT_EQ(facade.lost("8"), "");  // it was answered
   EXPECT_EQ(facade.lost(R"("retry-8-2")"), "");
   EXPECT_EQ(facade.lost(R"("retry-8-1")"), "8");
   EXPECT_EQ(facade.lost(R"("retry-8-1")"), "");

@@ -114,7 +114,7 @@ TEST(Listens, the_subscription_id_is_added_to_existing_meta) {
 TEST(Listens, an_update_reaches_listeners_of_the_resource_or_its_parent) {
   Stage stage;
   stage.from_server(updated("f:/a"));
-  EXPECT_EQ(stage.up(), Lines{updated("f:/a")});  // the core knows whose it is
+  EXPECT_EQ(stage.up(), Lines{updated("f:/a")});  // the core knows which client it belongs to
   stage.from_client(listen("5", R"({"resourceSubscriptions":["f:/a","f:/c"]})"));
   stage.from_client(listen("6", R"({"resourceSubscriptions":["f:\/a"]})"));
   stage.up();

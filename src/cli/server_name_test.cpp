@@ -8,7 +8,7 @@
 namespace mcpivot {
 namespace {
 
-// The name for a command line in a folder, words separated by spaces.
+// The name derived from a command line in a folder; the words are separated by spaces.
 std::string named(const std::string& line, const std::string& folder = "/home/me/weather") {
   Command command{.argv = {}, .cwd = folder, .env = {}};
   std::istringstream words(line);

@@ -181,7 +181,7 @@ RC_GTEST_PROP(ArgTemplateProperty, the_number_of_arguments_follows_from_the_valu
   const Arguments arguments(text);
   const auto result = ArgTemplate::parse(words)->fill(arguments, tail);
   if (!result) RC_DISCARD("refused");
-  // Counted differently: word by word, from what each may become.
+  // Counted differently: word by word, from what each can become.
   std::size_t least = 1;
   std::size_t most = 1;
   for (std::size_t i = 0; i < words.size(); ++i) {
@@ -204,7 +204,7 @@ RC_GTEST_PROP(ArgTemplateProperty, the_number_of_arguments_follows_from_the_valu
       ++least;
       ++most;
     } else {
-      ++most;  // a flag may stand for itself
+      ++most;  // a flag may be on its own
     }
   }
   RC_ASSERT(result->size() >= least);

@@ -28,7 +28,7 @@ TEST(CallPool, starts_calls_up_to_its_limit_and_the_rest_in_order) {
   EXPECT_THAT(calls.started, ElementsAre(1, 2));
   calls.pool.leave(two);
   EXPECT_THAT(calls.started, ElementsAre(1, 2, 3));
-  calls.pool.leave(four);  // it only waited
+  calls.pool.leave(four);  // it was only waiting
   EXPECT_THAT(calls.started, ElementsAre(1, 2, 3));
   calls.pool.leave(one);
   EXPECT_THAT(calls.started, ElementsAre(1, 2, 3, 5));

@@ -21,7 +21,7 @@ Strings told(std::string_view text, bool mistakes) {
   return all;
 }
 
-// The mistakes in a tool that is listed after a correct one.
+// The errors in a tool that is listed after a valid one.
 Strings mistakes(const std::string& members) {
   return told(R"({"tools":[{"name":"good","cli_command":[]},{)" + members + "}]}", true);
 }

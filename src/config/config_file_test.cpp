@@ -444,7 +444,7 @@ TEST(ConfigFile, the_list_of_problems_is_truncated) {
 TEST(ConfigFile, text_quoted_in_a_problem_is_truncated_as_valid_utf8) {
   std::string key;
   for (int i = 0; i < 100'000; ++i) key += "é";
-  for (const char* first : {"x", "xx"}) {  // one of them is cut within a character
+  for (const char* first : {"x", "xx"}) {  // one of them is cut inside a character
     const LoadedConfig config = with("\"command\": \"x\", \"" + (first + key) + "\": 1");
     ASSERT_EQ(config.problems.size(), 1U);
     const std::string& words = config.problems[0].words;
@@ -454,7 +454,7 @@ TEST(ConfigFile, text_quoted_in_a_problem_is_truncated_as_valid_utf8) {
   }
 }
 
-// A key that is in the table but can't be read would exist only in the documentation.
+// A key that is in the table but can't be parsed would exist only in the documentation.
 TEST(ConfigFile, every_documented_key_takes_a_value) {
   auto sample = [](const Key& key) -> std::string {
     switch (key.type) {

@@ -76,7 +76,7 @@ TEST(Profile, with_an_invalid_scope_lets_nobody_in) {
   }
 }
 
-// Otherwise every client could use everything.
+// Otherwise, every client could use everything.
 TEST(Profile, a_misspelt_profiles_key_lets_nobody_in) {
   for (const auto& [text, place] : std::vector<std::pair<std::string, std::string>>{
            {R"({"mcpServers": {"db": {"command": "x"}},

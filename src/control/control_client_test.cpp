@@ -46,7 +46,7 @@ class Speaker {
       if (line.empty()) read_question(visitor);
     }
   }
-  // Reads exactly one: two may have arrived by then.
+  // Reads exactly one request: two may have arrived by then.
   static bool read_question(int visitor) {
     for (char next = 0; next != '\n';)
       if (::read(visitor, &next, 1) <= 0) return false;
@@ -60,7 +60,7 @@ class Speaker {
 
 class Asking : public testing::Test {
  protected:
-  // The one that says these lines.
+  // The mcpivot that sends these lines.
   ControlClient& connect(std::vector<std::string> lines) {
     speaker.emplace(folder, std::move(lines));
     clients = ControlClient::connect_all();
@@ -157,7 +157,7 @@ TEST_F(Asking, works_after_the_client_object_is_moved) {
   EXPECT_EQ(clients.front().ask("status", nullptr), 2);
 }
 
-// For example, it is stopped: connections wait in the kernel's queue, and that is full.
+// For example, it is suspended: connections wait in the kernel's queue, which is full.
 TEST_F(Asking, an_mcpivot_that_accepts_no_connection_is_reported) {
   const int stuck = folder.listen("7", 0);
   const int waiting = connect_to(folder.socket("7"), SOCK_NONBLOCK);

@@ -40,7 +40,7 @@ std::string request(int id, std::string_view method, std::string_view params = "
 // A client with two servers in virtual time, and its control socket in a real event loop.
 class TheControlSocket : public testing::Test {
  protected:
-  // A terminal's end. The loop runs while it waits.
+  // A terminal's end of the socket. The loop runs while it waits.
   class Terminal {
    public:
     explicit Terminal(TheControlSocket& test, const std::string& path)
@@ -54,7 +54,7 @@ class TheControlSocket : public testing::Test {
       if (fd_ >= 0) ::close(std::exchange(fd_, -1));
     }
     void say_no_more() const { ::shutdown(fd_, SHUT_WR); }
-    // Returns how much of it the socket took.
+    // Returns how many bytes the socket accepted.
     std::size_t try_to_say(std::string_view text) const {
       const ssize_t said = ::send(fd_, text.data(), text.size(), MSG_NOSIGNAL);
       return said < 0 ? 0 : static_cast<std::size_t>(said);
@@ -103,13 +103,13 @@ class TheControlSocket : public testing::Test {
   };
 
   TheControlSocket() {
-    ::signal(SIGPIPE, SIG_IGN);  // as mcpivot does
+    ::signal(SIGPIPE, SIG_IGN);  // as mcpivot itself does
     visitor.arrive();
     control.emplace(context, visitor.world(), visitor.clients(), visitor.desk(), "mine");
     control->open();
   }
 
-  // False: not within a generous time.
+  // False: not within a generous time limit.
   template <class Condition>
   bool wait_until(Condition&& condition) {
     const auto deadline = std::chrono::steady_clock::now() + 20s;
@@ -241,7 +241,7 @@ TEST_F(TheControlSocket, rejects_a_too_long_message_and_reads_the_next) {
   EXPECT_TRUE(one->ask("status").as_object().contains("result"));
 }
 
-// --- terminals that do not behave
+// --- terminals that misbehave
 
 TEST_F(TheControlSocket, stops_reading_from_a_terminal_that_does_not_read) {
   const auto greedy = terminal();
@@ -380,7 +380,7 @@ TEST_F(TheControlSocket, removes_its_file_and_disconnects_terminals_when_it_ends
   control.reset();
   EXPECT_FALSE(fs::exists(path()));
   EXPECT_TRUE(one->is_turned_away());
-  visitor.pass(3s);  // nobody is left to get the answer
+  visitor.pass(3s);  // no terminal is left to get the answer
 }
 
 TEST_F(TheControlSocket, replaces_the_socket_file_of_a_dead_mcpivot) {

@@ -98,7 +98,7 @@ TEST_F(AccessTokensTest, a_remembered_token_is_rejected_once_its_key_is_withdraw
   ASSERT_TRUE(check(token("alice")));
   keys_ = SigningKey::set(SigningKey(SigningKey::Kind::p256, "k2").jwk());
   pass(11min);
-  EXPECT_TRUE(check(token("alice")));  // which makes us look
+  EXPECT_TRUE(check(token("alice")));  // which makes us fetch the keys
   pass(1s);
   EXPECT_FALSE(check(token("alice")));
 }

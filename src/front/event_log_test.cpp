@@ -69,7 +69,7 @@ TEST(EventLog, all_logs_together_are_bounded_and_the_largest_forgets_first) {
   }
   EXPECT_THAT(chatty.unsent(0), SizeIs(testing::AllOf(testing::Ge(80U), testing::Le(100U))));
   EXPECT_THAT(quiet.unsent(0), ElementsAre(kept));
-  EventLog another("c", room);  // as large as the first, in the end
+  EventLog another("c", room);  // as large as the first in the end
   for (int i = 0; i < 1000; ++i) another.add(0, std::string(1000, 'x'), false);
   EXPECT_THAT(another.unsent(0), SizeIs(testing::AllOf(testing::Ge(40U), testing::Le(50U))));
   EXPECT_LE(room.bytes(), 100'000U);

@@ -1,4 +1,4 @@
-// Clients that ask too much, wait too long or don't read, and that nothing of them is left behind.
+// Clients that ask too much, wait too long or don't read; and that they leave nothing behind.
 #include <fcntl.h>
 #include <sys/resource.h>
 
@@ -58,7 +58,7 @@ TEST_F(HttpServerLimitsTest, a_head_that_arrives_too_slowly_is_a_408) {
   start({.header_time = milliseconds(50)});
   RawClient client(*this);
   client.say("GET / HTTP/1.1\r\n");
-  // Byte by byte, it never ends.
+  // Byte by byte, the head is never complete.
   const bool ended = until([&] {
     ::send(client.descriptor(), "X: y\r\n", 6, MSG_DONTWAIT | MSG_NOSIGNAL);
     client.listen();
@@ -104,7 +104,7 @@ TEST_F(HttpServerLimitsTest, a_stalled_body_is_a_408_and_a_slow_one_is_not) {
   stalling.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n12345");
   EXPECT_EQ(stalling.answer().status, 408);
   EXPECT_TRUE(stalling.hears_the_end());
-  // In total it takes longer than either limit.
+  // In total, it takes longer than either limit.
   RawClient slow(*this);
   slow.say("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\n");
   for (int i = 0; i < 10; ++i) {
@@ -238,7 +238,7 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_nothing_is_disconnected) {
   EXPECT_TRUE(until([&] { return !handler.gone.empty(); }));
   EXPECT_EQ(handler.gone, std::vector{reply});
   EXPECT_EQ(server->connections(), 0U);
-  // The same with an answer that ended long ago: nobody asks about it, but its memory is needed.
+  // The same with a response that ended long ago: nothing uses it anymore, but its memory is needed.
   handler.gone.clear();
   answer_all(std::string(20'000'000, 'x'));
   RawClient answered(*this);
@@ -282,7 +282,7 @@ TEST_F(HttpServerLimitsTest, when_unread_responses_exceed_the_limit_the_largest_
 
 TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not_disconnected) {
   start({.stream_bytes = 4'000'000, .write_stall = milliseconds(500)});
-  int ends[2];  // what is read from one makes room at the other at once, unlike TCP
+  int ends[2];  // unlike TCP: reading from one end makes room at the other immediately
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);
   server->adopt(ends[0], "here");
   RawClient client(*this, RawClient::Descriptor{ends[1]});
@@ -306,7 +306,7 @@ TEST_F(HttpServerLimitsTest, a_client_that_reads_slowly_is_not_disconnected) {
 
 TEST_F(HttpServerLimitsTest, a_connection_is_not_idle_while_its_last_response_is_being_read) {
   start({.idle = milliseconds(30)});
-  const std::string body(600'000, 'x');  // more than the sockets hold, and less than makes a stream full
+  const std::string body(600'000, 'x');  // more than the sockets hold, and less than fills a stream
   answer_all(body);
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends), 0);

@@ -425,7 +425,7 @@ TEST_F(HttpServerTest, everything_written_in_one_turn_leaves_in_one_write) {
   EXPECT_TRUE(heard.starts_with("HTTP/1.1 200 OK\r\n"));
   EXPECT_TRUE(heard.ends_with("\r\n\r\n3\r\none\r\nc350\r\n" + large + "\r\n3\r\ntwo\r\n0\r\n\r\n"));
   {
-    // Under a cork, when it is pulled.
+    // When the cork is pulled.
     ASSERT_GT(::send(ends[1], question.data(), question.size(), 0), 0);
     ASSERT_TRUE(until([&] { return handler.requests.size() == 2; }));
     const Cork cork(corks);
@@ -442,7 +442,7 @@ TEST_F(HttpServerTest, everything_written_in_one_turn_leaves_in_one_write) {
 TEST_F(HttpServerTest, an_aborted_response_looks_broken_and_is_not_reported) {
   start();
   RawClient client(*this);
-  client.say("GET / HTTP/1.0\r\n\r\n");  // where the end of the connection would be the end of the answer
+  client.say("GET / HTTP/1.0\r\n\r\n");  // HTTP/1.0, where closing the connection would end the response
   ASSERT_TRUE(until([&] { return handler.requests.size() == 1; }));
   server->begin_stream(handler.requests[0].reply, 200, "");
   server->write(handler.requests[0].reply, "half of it");

@@ -1,4 +1,4 @@
-// The server with TLS, against a client that is OpenSSL itself.
+// The server with TLS, tested with a client made from OpenSSL itself.
 #include <fcntl.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
@@ -30,7 +30,7 @@ using Key = std::unique_ptr<EVP_PKEY, Freeing<::EVP_PKEY_free>>;
 using Certificate = std::unique_ptr<X509, Freeing<::X509_free>>;
 using File = std::unique_ptr<std::FILE, Freeing<std::fclose>>;
 
-// Writes a certificate for this name that signs itself, and its key.
+// Writes a self-signed certificate for this name, and its key.
 void make_certificate(const std::string& certificate_file, const std::string& key_file,
                       const std::string& name, const char* password = nullptr) {
   const Key key(::EVP_EC_gen("P-256"));

@@ -63,7 +63,7 @@ class IssuersKeys : public testing::Test {
   std::vector<std::string> asked_;
   bool down_ = false;
   bool silent_ = false;
-  std::string broken_;  // nobody connects to this place
+  std::string broken_;  // no connection is made to this address
   int ended_ = 0;
   std::unique_ptr<IssuerKeys> keys_;
 };
@@ -93,7 +93,7 @@ TEST_F(IssuersKeys, metadata_locations_are_tried_in_the_specified_order) {
   EXPECT_EQ(judge(first_), Finding::genuine);
 }
 
-// Many issuers answer with a page, a redirect or an error where they have nothing.
+// Many issuers answer with a page, a redirect or an error where they have no metadata.
 TEST_F(IssuersKeys, the_next_location_is_tried_if_one_has_no_metadata) {
   const std::string openid = "https://issuer.example/.well-known/openid-configuration";
   has(openid, metadata(issuer));
@@ -186,7 +186,7 @@ TEST_F(IssuersKeys, a_key_that_was_withdrawn_is_forgotten) {
   EXPECT_EQ(judge(first_), Finding::genuine);
   has(keys_place, SigningKey::set(second_.jwk()));
   pass(11min);
-  EXPECT_EQ(judge(first_), Finding::genuine);  // and makes us look
+  EXPECT_EQ(judge(first_), Finding::genuine);  // and makes us fetch the keys
   pass(1s);
   EXPECT_EQ(judge(first_), Finding::forged);
   EXPECT_EQ(judge(second_), Finding::genuine);
@@ -203,7 +203,7 @@ TEST_F(IssuersKeys, an_issuer_that_is_down_is_retried_less_and_less_often) {
     judge(first_);
   }
   EXPECT_LT(std::ranges::count(asked_, metadata_place), 75);
-  EXPECT_LT(asked_.size(), 2 * 75);  // there are two places
+  EXPECT_LT(asked_.size(), 2 * 75);  // there are two locations
   EXPECT_THAT(keys_->trouble(), HasSubstr("connection refused"));
   EXPECT_LE(keys_->retry_after(), 60s);
   down_ = false;
@@ -229,7 +229,7 @@ TEST_F(IssuersKeys, a_known_key_stays_valid_for_a_day_while_the_issuer_is_down) 
     }
   }
   pass(1s);
-  EXPECT_EQ(judge(second_), Finding::no_keys);  // which might be a new one
+  EXPECT_EQ(judge(second_), Finding::no_keys);  // which might be a new key
   pass(1h);
   EXPECT_NE(judge(first_), Finding::genuine);
   pass(1s);

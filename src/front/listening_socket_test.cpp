@@ -128,7 +128,7 @@ TEST_F(ListeningTest, a_socket_file_created_by_another_process_is_not_removed) {
   const std::string path = folder / "socket";
   ASSERT_TRUE(server->listen(*parse_listen_address("unix:" + path)));
   folder.remove("socket");
-  folder.write("placeholder", "");  // it may get the old one's number, so the next one doesn't
+  folder.write("placeholder", "");  // may get the old inode number, so the next one does not
   folder.write("socket", "another's");
   server->close();
   EXPECT_TRUE(std::filesystem::exists(path));

@@ -25,7 +25,7 @@ TEST(PrivateFile, must_be_accessible_only_to_its_owner) {
   EXPECT_THAT(why_not_private("f", file(1000, 1000, 0600, S_IFIFO), 1000), HasSubstr("regular file"));
 }
 
-// As with systemd's LoadCredential=.
+// As systemd's LoadCredential= creates it.
 TEST(PrivateFile, may_belong_to_root_if_nobody_else_can_read_it) {
   EXPECT_EQ(why_not_private("f", file(0, 0, 0440), 1000), "");
   EXPECT_EQ(why_not_private("f", file(0, 0, 0400), 1000), "");

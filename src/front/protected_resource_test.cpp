@@ -37,7 +37,7 @@ TEST(ProtectedResource, the_metadata_address_is_the_one_that_clients_use) {
             "http://localhost:7420/.well-known/oauth-protected-resource/mcp/work");
   EXPECT_EQ(proxied.metadata_url("http://localhost:7420", "work"),
             "https://pivot.example/.well-known/oauth-protected-resource/team/mcp/work");
-  // What can't be the name of a profile isn't repeated.
+  // What can't be a profile's name isn't repeated.
   EXPECT_EQ(local.metadata_url("http://localhost", "\"\r\nX: y"),
             "http://localhost/.well-known/oauth-protected-resource/mcp");
 }

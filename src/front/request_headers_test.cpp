@@ -39,7 +39,7 @@ constexpr std::string_view tool =
     R"({"name":"t","inputSchema":{"type":"object","properties":{"region":{"type":"string","x-mcp-header":"Region"},)"
     R"("deep":{"type":"object","properties":{"count":{"type":"integer","x-mcp-header":"Count"}}},"other":{"type":"string"}}}})";
 
-// What is wrong with a call with these arguments and headers.
+// The problem with a call with these arguments and headers.
 std::string fault(std::string_view arguments,
                   const std::vector<std::pair<std::string, std::string>>& headers) {
   HttpAsk ask;

@@ -19,7 +19,7 @@ struct Story {
   std::size_t left = 0;
 };
 
-// What these bytes are read as if they arrive this many at a time.
+// How these bytes are read if they arrive this many at a time.
 Story read(std::string_view bytes, std::size_t step = 1'000'000, RequestReader::Limits limits = usual) {
   RequestReader reader(limits, {});
   Story story;

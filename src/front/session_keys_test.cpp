@@ -105,7 +105,7 @@ TEST(SessionKeys, processes_that_start_at_the_same_time_get_the_same_key) {
       if (children.back() != 0) continue;
       ::close(go[1]);
       char nothing = 0;
-      (void)!::read(go[0], &nothing, 1);  // until the parent closes it, for all at once
+      (void)!::read(go[0], &nothing, 1);  // until the parent closes it, for all processes at once
       const auto keys = SessionKeys::load_or_make(path);
       const bool told = keys && ::write(said[1], keys->first().bytes.data(), 32) == 32;
       ::_exit(told ? 0 : 1);
@@ -158,7 +158,7 @@ TEST(SessionKeys, a_file_of_another_user_is_rejected) {
     ASSERT_EQ(::chown(path.c_str(), 1, 1), 0);
     EXPECT_THAT(SessionKeys::load_or_make(path).error(),
                 AllOf(HasSubstr("another user (uid 1;"), HasSubstr("run: chown 0 " + path)));
-  } else {  // a file that every system has
+  } else {  // a file that exists on every system
     EXPECT_THAT(SessionKeys::load_or_make("/etc/passwd").error(), HasSubstr("another user (uid 0;"));
   }
 }

@@ -86,7 +86,7 @@ class Kept {
   std::optional<SessionStore> store_;
 };
 
-// Another program that has the database open.
+// Another program that has opened the database.
 class Raw {
  public:
   explicit Raw(const std::string& path) {
@@ -110,7 +110,7 @@ unsigned mode_of(const std::string& path) {
   return ::stat(path.c_str(), &file) == 0 ? file.st_mode & 07777U : 0;
 }
 
-// Runs it in a process of its own, and returns its result.
+// Runs it in a separate process, and returns its result.
 int in_another_process(const std::function<int()>& what) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(what());
@@ -308,7 +308,7 @@ TEST_F(Sessions, expired_records_are_deleted) {
   kept.revoke("u3", now + seconds{60});
   kept.revoke("u4", now + seconds{61});
   kept->tidy(now + seconds{60});
-  EXPECT_TRUE(kept.put(record_of("u5")));  // later than the tidying
+  EXPECT_TRUE(kept.put(record_of("u5")));  // later than the cleanup
   kept.settle();
   EXPECT_FALSE(kept->revoked("u3"));
   EXPECT_TRUE(kept->revoked("u4"));
@@ -387,7 +387,7 @@ TEST_F(Sessions, damage_found_later_stops_nothing_and_loses_no_revocation) {
   }
   Kept kept(path);
   ASSERT_TRUE(kept.opened);
-  {  // its inner pages, which opening doesn't read
+  {  // its inner pages, which aren't read when it is opened
     const auto size = std::filesystem::file_size(path);
     std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
     file.seekp(6 * 4096);
@@ -525,7 +525,7 @@ TEST_F(Sessions, a_revocation_that_could_not_be_written_is_written_later) {
   EXPECT_TRUE(Kept(path)->revoked("u1"));
 }
 
-// No file of this process may grow beyond this: as good as a full disk, and needs no privileges.
+// No file of this process may grow beyond this limit: equivalent to a full disk, but needs no privileges.
 TEST_F(Sessions, a_full_disk_is_reported_until_there_is_room_again) {
   const int failures = in_another_process([&] {
     ::signal(SIGXFSZ, SIG_IGN);

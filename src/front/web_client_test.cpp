@@ -17,7 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// A client that connects over HTTP to the desk of a visitor, whose place it takes. The servers live in
+// A client that connects over HTTP to a visitor's desk and replaces the visitor. The servers live in
 // virtual time, the socket is real.
 class WebClientTest : public HttpServerTest, private WebClient::Owner {
  public:
@@ -35,7 +35,7 @@ class WebClientTest : public HttpServerTest, private WebClient::Owner {
     };
     visitor->desk().start();
   }
-  // Sends it and lets this much time pass at the servers, in small steps.
+  // Sends it and lets this much time pass for the servers, in small steps.
   void send(RawClient& wire, std::string_view body, std::chrono::milliseconds time) {
     const std::size_t before = handler.requests.size();
     wire.say(post(body));

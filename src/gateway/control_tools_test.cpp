@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// The control tools of a desk, as a terminal has them.
+// The control tools of a desk, as a terminal sees them.
 class ToolsFor {
  public:
   explicit ToolsFor(const char* fleet, Compat compat = Compat::none) : visitor(fleet) {

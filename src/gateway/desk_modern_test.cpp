@@ -1,4 +1,4 @@
-// What a desk answers modern clients, in front of servers of the legacy era.
+// How a desk in front of legacy servers answers modern clients.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
@@ -43,7 +43,7 @@ void cancel(Visitor& visitor, std::string_view id) {
   visitor.desk().cancel({.client = visitor.desk().client()}, *read_message(line));
 }
 
-// --- what a request must say about itself
+// --- what a request must contain
 
 TEST(ModernRequest, is_served_without_a_handshake) {
   for (const char* fleet : {one, two}) {

@@ -28,7 +28,7 @@ void blurt(Visitor& visitor, const std::string& server, std::string_view what) {
   visitor.pass(50ms);
 }
 
-// --- one server, as it is
+// --- one server, presented as it is
 
 TEST(LoneServer, is_presented_with_its_own_handshake) {
   Visitor visitor(one);
@@ -82,7 +82,7 @@ TEST(LoneServer, keeps_its_own_tool_names) {
   EXPECT_THAT(visitor.heard(), Contains(HasSubstr(R"("logger":"a\"b")")));
 }
 
-// --- several behind a gateway
+// --- several servers behind a gateway
 
 TEST(Gateway, answers_initialize_before_any_server_is_ready) {
   Visitor visitor(two);
@@ -166,7 +166,7 @@ TEST(Gateway, a_single_server_is_prefixed_while_another_has_errors) {
 
 // --- a server that wants its user to sign in
 
-// A modern client's user has agreed to open the address.
+// A modern client's user has agreed to open the URL.
 std::string send_after_sign_in(Visitor& visitor) {
   return visitor.send("tools/call",
                       R"({"name":"work","arguments":{},"requestState":"mcpivot-sign-in-secret1",)"

@@ -1,4 +1,4 @@
-// What a server listed is kept for its next start. With several clients, none is shown what another has
+// A server's lists are kept for its next start. With several clients, none is shown what another one
 // caused: at the end of each of these tests, no client has seen another's canary.
 #include "gateway/shared_fixture.h"
 
@@ -11,7 +11,7 @@ using testing::Not;
 
 class KeptLists : public SharedServer {
  protected:
-  // Ann has come and gone, and made her server list something of her own. Bob's server doesn't start.
+  // Ann has come and gone, and her server listed something extra because of her. Bob's server doesn't start.
   void come_after_ann(std::string_view fleet, std::string_view who = "same") {
     gateway = std::make_unique<Gateway>(world, clients, simulation::fleet_from(fleet));
     ann = std::make_unique<Client>(*this, "canary-ann", "{}", "same");
@@ -42,7 +42,7 @@ TEST_F(KeptLists, are_the_same_behind_a_gateway) {
   EXPECT_THAT(bob->ask("prompts/list", "{}"), HasSubstr("alpha__greet"));
 }
 
-// A shared server lists the same for everybody, and what one client caused ends with it.
+// A shared server lists the same for every client, and what one client caused ends with it.
 TEST_F(KeptLists, of_a_shared_server_are_those_it_listed_first) {
   gateway = std::make_unique<Gateway>(world, clients, simulation::fleet_from("alpha=process,many,shared"));
   ann = std::make_unique<Client>(*this, "canary-ann");

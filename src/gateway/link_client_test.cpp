@@ -50,7 +50,7 @@ std::string id_of(const std::string& line) {
   return std::string(find_member(line, "id"));
 }
 
-// A client's session at the desk of a visitor, whose place it takes.
+// A client's session at a visitor's desk; it replaces the visitor.
 class SessionOf {
  public:
   explicit SessionOf(const char* fleet = "alpha=process,active beta=process") : visitor(fleet) {
@@ -220,7 +220,7 @@ TEST(HeldQuestion, of_a_dead_server_is_not_sent) {
 TEST(HeldQuestion, that_was_cancelled_is_not_sent) {
   SessionOf client;
   client.hello("2025-06-18");
-  // It asks for sampling, and then changes its mind.
+  // It asks for sampling, and then withdraws that.
   client.say(call("1", R"({"do":"ask","n":6})"));
   client.visitor.pass(50ms);
   client.say(cancellation("1", "enough"));
@@ -294,7 +294,7 @@ TEST_F(Asked, a_question_of_a_server_that_dies_is_cancelled) {
   client.kill();
   EXPECT_THAT(client.heard(), testing::Contains(AllOf(HasSubstr("notifications/cancelled"),
                                                       HasSubstr(R"("requestId":)" + id))));
-  client.say(result_answer(id, "{}"));  // too late; that does no harm
+  client.say(result_answer(id, "{}"));  // too late, but harmless
 }
 
 TEST_F(Asked, a_question_that_the_server_cancels_is_cancelled_by_our_id) {

@@ -11,7 +11,7 @@ using namespace std::chrono_literals;
 using simulation::Visitor;
 using testing::HasSubstr;
 
-// The second of two servers; the first, alpha, is always there.
+// The second of two servers; the first, alpha, is always configured.
 class MemberOf {
  public:
   explicit MemberOf(const std::string& beta) : visitor("alpha=process,active beta=process," + beta) {}

@@ -61,14 +61,14 @@ TEST(Template, does_not_match_other_uris) {
 
 // --- servers
 
-// Servers that are ready, and routes to them of our own.
+// Servers that are ready, and our own routes to them.
 class RoutesTo {
  public:
   explicit RoutesTo(const char* fleet, const std::map<std::string, std::string>& lists_of = {})
       : visitor(fleet) {
     for (const auto& [server, other] : lists_of) visitor.world().scripts().of(server).lists_of = other;
     visitor.arrive();
-    visitor.desk().fleet().routes();  // the desk decides how servers are named
+    visitor.desk().fleet().routes();  // the desk decides how servers' tools are named
     build();
   }
   void build() {

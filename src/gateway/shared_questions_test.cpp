@@ -88,7 +88,7 @@ TEST_F(SharedModernServer, ignores_another_clients_answer) {
   const std::string id = start_asking(*ann);
   pass(100ms);
   ASSERT_THAT(ann->questions, SizeIs(1));
-  bob->questions = ann->questions;  // somehow it knows
+  bob->questions = ann->questions;  // it has learned this in some other way
   bob->answer_question(R"({"action":"accept","content":{},"to":"first/0","by":"canary-bob"})");
   EXPECT_EQ(ann->answer_to(id), "");
   ann->answer_question(yes);

@@ -12,7 +12,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// --- one for all
+// --- one instance for all
 
 TEST_F(SharedServer, runs_once_and_answers_each_of_its_clients) {
   EXPECT_EQ(world.alive(), 1);
@@ -55,7 +55,7 @@ TEST_F(SharedServer, that_was_stopped_is_started_by_a_call_not_by_a_new_client) 
   EXPECT_THAT(cleo.call(), HasSubstr("canary-cleo"));
 }
 
-// --- what is whose
+// --- what belongs to which client
 
 TEST_F(SharedServer, a_cancellation_does_not_touch_the_call_of_another_with_the_same_id) {
   const std::string of_ann = ann->start_call(R"(,"after":200)");
@@ -135,7 +135,7 @@ TEST_F(SharedServer, notifications_about_a_client_do_not_reach_it) {
   EXPECT_THAT(sent("notifications/roots/list_changed"), IsEmpty());
 }
 
-// --- what the next generation is told
+// --- what the next generation is sent
 
 TEST_F(SharedServer, uses_the_most_verbose_log_level_of_its_clients) {
   ann->ask("logging/setLevel", R"({"level":"debug"})");
@@ -309,7 +309,7 @@ TEST_F(SharedServer, that_cannot_run_twice_waits_for_its_predecessor_to_end) {
   pass(2s);
 }
 
-// --- clients that may do different things with it
+// --- clients with different permissions
 
 class SharedByProfiles : public SharedServer {
  protected:

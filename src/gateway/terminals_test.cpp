@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
 
-// Somebody who asks, in virtual time.
+// A caller, in virtual time.
 class Guest final : public Peer {
  public:
   Guest(Gateway& gateway, Clients& clients) : gateway_(gateway), clients_(clients), desk_(gateway.open()) {
@@ -249,10 +249,10 @@ TEST_F(Terminals, reload_an_instance_even_if_it_was_just_restarted) {
   second.call();
   pass(1s);
   world.scripts().of("alpha").builds.push_back({.took = 200});
-  reload(true);  // the second one tries it out
+  reload(true);  // the second client's instance tries it out
   pass(100ms);
   world.scripts().of("alpha").births.push_back(simulation::Birth::slow);
-  first.restart();  // with what there is
+  first.restart();  // with the program that exists
   pass(10s);
   EXPECT_EQ(second.generation(), 2);
   EXPECT_EQ(first.generation(), 3) << "the second was started before the build was done";

@@ -1,4 +1,4 @@
-// Each proposal is parsed by the program itself: it must be a valid configuration.
+// Each proposal is parsed by mcpivot itself: it must be a valid configuration.
 #include "install/project_start.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using testing::IsEmpty;
 
 class ProjectStart : public testing::Test {
  protected:
-  // The one server that is proposed.
+  // The single server that is proposed.
   ServerConfig proposed() {
     start_ = starting_config(folder_.path());
     const auto config = read_config(start_.text, folder_.path(), [](const char*) { return nullptr; });

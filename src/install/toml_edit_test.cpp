@@ -11,7 +11,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A file as people have it: comments, odd spacing, texts that look like tables.
+// A file as people write it: comments, odd spacing, texts that look like tables.
 constexpr std::string_view example = R"toml(# mine
 model = "o3"   # the [mcp_servers.fake] one
 notice = """

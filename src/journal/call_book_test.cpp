@@ -139,7 +139,7 @@ TEST_F(Book, a_question_belongs_to_the_call_during_which_it_is_asked) {
   for (const MessageRow& message : rows().messages) EXPECT_EQ(message.call, 1) << message.id;
 }
 
-// A legacy client and a modern server: the bridge asks the client, and calls again with what it said.
+// A legacy client and a modern server: the bridge asks the client, and retries the call with its answer.
 TEST_F(Book, a_call_of_several_rounds_ends_with_its_last_response) {
   const auto bridged = [&](Way way, JournalEntry::Kind kind, std::int64_t pair, const std::string& text) {
     feed.put({.way = way,

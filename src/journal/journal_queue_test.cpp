@@ -51,7 +51,7 @@ TEST(JournalQueue, entries_that_do_not_fit_are_counted_and_replaced_by_the_count
   JournalQueue queue(10'000);
   int taken = 0;
   while (put(queue, taken, std::string(1000, 'z'))) ++taken;
-  for (int i = 0; i < 4; ++i) EXPECT_FALSE(put(queue, 100, "small"));  // small ones don't overtake
+  for (int i = 0; i < 4; ++i) EXPECT_FALSE(put(queue, 100, "small"));  // small ones don't overtake large ones
   for (int i = 0; i < taken; ++i) ASSERT_TRUE(queue.next());
   EXPECT_FALSE(queue.next());
   queue.drop();

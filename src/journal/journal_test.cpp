@@ -311,7 +311,7 @@ TEST_F(WrittenJournal, has_one_file_per_day_and_calls_open_at_midnight_are_compl
   feed->answer(2, "done");
   call(3);
   wait_for_calls(3);
-  hours = 0;  // somebody has set the clock back
+  hours = 0;  // the clock was set back
   call(4);
   EXPECT_TRUE(end());
   EXPECT_THAT(files(), SizeIs(3));

@@ -1,4 +1,4 @@
-// The client against a peer that says odd things, over a real connection.
+// The client with a peer that sends odd things, over a real connection.
 #include "link/http_client.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ class Listener final : public HttpExchange {
   std::optional<HttpFailure> failure;
 };
 
-// Sends one piece after the other, each when the loop has had time to read the one before, and closes.
+// Sends one piece after another, each when the loop has had time to read the previous one, and closes.
 class Speaker {
  public:
   Speaker(tcp::socket& peer, std::vector<std::string> pieces) : peer_(peer), pieces_(std::move(pieces)) {
@@ -60,7 +60,7 @@ class Speaker {
   std::size_t at_ = 0;
 };
 
-// What becomes of a request if the peer sends this and closes the connection.
+// The outcome of a request if the peer sends this and closes the connection.
 std::shared_ptr<Listener> answered(const std::vector<std::string>& pieces) {
   boost::asio::io_context loop;
   tcp::acceptor acceptor(loop, {boost::asio::ip::address_v4::loopback(), 0});

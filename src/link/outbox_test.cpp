@@ -8,7 +8,7 @@
 namespace mcpivot {
 namespace {
 
-// Writes everything, so many bytes at a time.
+// Writes everything, this many bytes at a time.
 std::string drain(Outbox& outbox, std::size_t step) {
   std::string written;
   while (!outbox.empty()) {

@@ -9,7 +9,7 @@ Answer result(std::string json) {
   return {.is_error = false, .json = std::move(json)};
 }
 
-// The differences, a line each.
+// The differences, one per line.
 std::string diff(const std::string& before, const std::string& after, std::vector<std::string> paths = {}) {
   const auto ignored = IgnoredPaths::parse(paths);
   if (!ignored) return ignored.error();
@@ -107,7 +107,7 @@ TEST(IgnoredPaths, match_what_they_name_and_everything_below) {
   EXPECT_EQ(diff(before, after, {"**.id", "**.time"}), "");
   EXPECT_EQ(diff(before, after, {"s.a[1].id", "s.a[1].x", "**.time", "s.a[0].x"}), "s.a[0].id: 1 → 2\n");
   EXPECT_EQ(diff(R"({"a.b":1})", R"({"a.b":2})", {R"(["a.b"])"}), "");
-  // What is there only once is below them too.
+  // A member that exists only once also counts as below the path.
   EXPECT_EQ(diff(R"({"s":{}})", R"({"s":{"time":1}})", {"s.time"}), "");
 }
 

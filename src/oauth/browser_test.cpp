@@ -23,7 +23,7 @@ TEST(Browser, is_the_first_existing_program_in_BROWSER) {
   EXPECT_EQ(command({{"BROWSER", "/bin/true --new-tab=%s -x"}}),
             (Words{"/bin/true", "--new-tab=" + url, "-x"}));
   EXPECT_EQ(command({{"BROWSER", "/nowhere/firefox:/bin/true"}}), (Words{"/bin/true", url}));
-  // The address is one word, whatever is in it: no shell sees it.
+  // The URL is one argument, whatever it contains: no shell interprets it.
   EXPECT_EQ(command({{"BROWSER", "/bin/true;/bin/false"}}), std::nullopt);
 }
 

@@ -1,4 +1,4 @@
-// Fetches from a peer on this machine that says what the test wants it to say.
+// Fetches from a peer on this machine that sends what the test wants.
 #include "oauth/fetch.h"
 
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 constexpr const char* claims = R"({"iss":"i","sub":"alice","aud":"a","exp":1800000600})";
 
-// Keys take a while to make.
+// Generating keys takes a while.
 const SigningKey& key_of(Kind kind) {
   static const SigningKey rsa(Kind::rsa);
   static const SigningKey p256(Kind::p256);
@@ -91,7 +91,7 @@ TEST(Jwks, a_public_key_is_never_used_as_a_symmetric_secret) {
       host::base64url(R"({"typ":"at+jwt","alg":"HS256","kid":"k1"})") + "." + host::base64url(claims);
   for (const std::string& secret : {key.pem(), key.jwk()})
     EXPECT_FALSE(read_jwt(content + "." + host::base64url(host::hmac_sha256(secret, content))));
-  // And with an algorithm that is accepted in the header it isn't a signature.
+  // With an algorithm in the header that is accepted, it still isn't a valid signature.
   const std::string other = host::base64url(key.header()) + "." + host::base64url(claims);
   EXPECT_EQ(judged(set_of(key.jwk()), other + "." + host::base64url(host::hmac_sha256(key.pem(), other))),
             Finding::forged);

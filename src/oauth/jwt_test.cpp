@@ -17,7 +17,7 @@ constexpr const char* claims =
     R"("iat":1800000000,"scope":"read  write"})";
 const JwtRules rules{.issuer = "https://issuer.example", .audience = "https://mcp.example/mcp"};
 
-// With a signature that nobody looks at here.
+// With a signature that isn't checked here.
 std::string token(const std::string& head, const std::string& body) {
   return host::base64url(head) + "." + host::base64url(body) + ".AAAA";
 }
@@ -27,7 +27,7 @@ std::string why_not(const std::string& head, const std::string& body) {
   return read ? "it is read" : std::string(read.error());
 }
 
-// The claims of a good one with some in the place of others.
+// The claims of a valid token, some of them replaced.
 std::string with(std::string what, const std::string& by) {
   std::string text = claims;
   return text.replace(text.find(what), what.size(), by);
@@ -171,7 +171,7 @@ TEST(Jwt, times_must_be_numbers) {
             "the token has an nbf or iat that isn't a time");
 }
 
-// It appears in logs and tables, and names whose sessions are whose.
+// It appears in logs and tables, and identifies the owner of a session.
 TEST(Jwt, the_subject_must_be_a_short_line_of_ascii) {
   const auto subject = [](const std::string& json) { return fault(with(R"("alice")", json)); };
   EXPECT_EQ(subject(R"("auth0|5f7c 8")"), "none");

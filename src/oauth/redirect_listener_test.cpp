@@ -90,7 +90,7 @@ TEST_F(Redirects, the_event_loop_runs_only_until_the_page_is_written) {
   EXPECT_FALSE(loop.stopped()) << "the page is still to come";
   std::exchange(reply, nullptr)(true, "Goodbye");
   loop.restart();
-  loop.run_for(4s);  // shorter than the time that idle visitors have
+  loop.run_for(4s);  // shorter than the time limit of idle visitors
   EXPECT_TRUE(loop.stopped());
   std::string page;
   boost::system::error_code end;

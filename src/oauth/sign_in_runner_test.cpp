@@ -1,4 +1,4 @@
-// The runner with files of its own, and a server on this machine that is its own authorization server.
+// The runner with its own files, and a server on this machine that is also its own authorization server.
 #include "oauth/sign_in_runner.h"
 
 #include <gmock/gmock.h>
@@ -17,7 +17,7 @@ namespace {
 using boost::asio::ip::tcp;
 using testing::HasSubstr;
 
-// Answers each request with what the test says, and closes the connection.
+// Answers each request as the test says, and closes the connection.
 class Server {
  public:
   using Answer = std::function<std::string(const std::string& path)>;

@@ -1,4 +1,4 @@
-// Each step of signing in, and those who try to disturb it, with nothing but the machine.
+// Each step of signing in, and attempts to disturb it, with the state machine alone.
 #include "oauth/sign_in.h"
 
 #include <gmock/gmock.h>
@@ -66,7 +66,7 @@ class SigningIn : public testing::Test {
       "code_challenge_methods_supported":["S256"])" +
            more + "}";
   }
-  // With the registration that there is.
+  // With the existing registration.
   void sign_in_again(const std::string& token) {
     discover();
     happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
@@ -347,7 +347,7 @@ TEST_F(SigningIn, no_token_is_sent_unencrypted) {
   turn({.server = "http://a.example/mcp"});
   EXPECT_THAT(failure(), HasSubstr("http://a.example/mcp isn't an https:// address"));
   EXPECT_FALSE(did<SignIn::Fetch>());
-  // Without a challenge, the server's own address counts.
+  // Without a challenge, the server's own URL counts.
   machine_ = SignIn(config, secrets());
   happens(SignIn::Wanted{});
   turn({.server = "http://a.example/mcp"});
@@ -459,7 +459,7 @@ TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_is_not_retried_rapidly) {
   turn(machine_.record());
   EXPECT_THAT(failure(), HasSubstr("just issued"));
   EXPECT_FALSE(did<SignIn::Fetch>());
-  // Once it has taken it, a rejection means something else.
+  // Once the server has accepted it, a rejection means something else.
   happens(SignIn::Accepted{"t9"});
   happens(SignIn::Wanted{.rejected = "t9"}, now + 100);
   turn(machine_.record());
@@ -476,7 +476,7 @@ TEST_F(SigningIn, a_token_that_expires_before_its_first_use_is_refreshed) {
   happens(SignIn::Fetched{answer_of(R"({"access_token":"t10","token_type":"Bearer","expires_in":60})")},
           now + 100);
   EXPECT_EQ(machine_.token(), "t10");
-  // The user's sign-in is as fresh as before: a server that rejects this one, too, would reject any.
+  // The user's sign-in is still fresh: a server that also rejects this token would reject any.
   happens(SignIn::Wanted{.rejected = "t10"}, now + 101);
   happens(SignIn::Turn{.record = machine_.record()}, now + 101);
   EXPECT_THAT(failure(), HasSubstr("just issued"));
@@ -514,7 +514,7 @@ TEST_F(SigningIn, rejected_fresh_tokens_make_mcpivot_ask_at_most_twice_per_reque
   }
   EXPECT_THAT(failure(), HasSubstr("mcpivot login app"));
   EXPECT_FALSE(did<SignIn::Fetch>());
-  // The others still get their tokens refreshed.
+  // The other tokens are still refreshed.
   happens(SignIn::Accepted{"refreshed2"});
   happens(SignIn::Wanted{.rejected = "refreshed2"}, now + 3600);
   happens(SignIn::Turn{.record = machine_.record()}, now + 3600);

@@ -10,7 +10,7 @@
 namespace mcpivot {
 namespace {
 
-// A process with a guard, which a kill of the whole group hits, and a ward that would live forever and keeps
+// A process with a guard, both hit by a kill of the whole group, and a ward that would live forever and keeps
 // `alive` open while it does.
 [[noreturn]] void live_guarded(int alive) {
   ::setpgid(0, 0);
@@ -29,7 +29,7 @@ namespace {
   ::_exit(1);
 }
 
-// The first moments of a guard: it may not have run at all yet.
+// The first moments of a guard: it may not have run at all.
 TEST(Guard, outlives_a_kill_of_the_whole_group_right_after_its_start) {
   for (int i = 0; i < 20; ++i) {
     int ends[2];

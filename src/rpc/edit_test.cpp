@@ -106,7 +106,7 @@ struct StoppedClock final : Clock {
   Date date() const override { return {}; }
 };
 
-// What is kept of a request is sent to a later generation, and its answer is made from it.
+// What is kept of a request is sent to a later generation, whose response is based on it.
 TEST(Edits, of_a_request_are_applied_to_kept_requests_of_any_size) {
   for (const std::size_t size : {10UZ, 100'000UZ}) {
     const std::string line =

@@ -1,4 +1,4 @@
-// The block-wise scan against the byte-wise one, which is simple enough to be believed.
+// The block-wise scan compared with the byte-wise one, which is simple enough to be trusted.
 #include "rpc/json_string.h"
 
 #include <gtest/gtest.h>

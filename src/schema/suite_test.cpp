@@ -37,10 +37,11 @@ std::string_view text_of(const json::value& value, std::string_view key) {
   return value.at(key).as_string();
 }
 
-// How many tests of a group fail, and why.
+// How many tests of a group fail, and why they do.
 std::size_t failures(const json::value& group, std::string_view dialect, std::string& why) {
   json::value text = group.at("schema");
-  if (json::object* object = text.if_object()) object->emplace("$schema", dialect);  // unless it has one
+  if (json::object* object = text.if_object())
+    object->emplace("$schema", dialect);  // unless the group has its own
   const auto schema = Schema::compile(text);
   std::size_t count = 0;
   for (const json::value& test : group.at("tests").as_array()) {

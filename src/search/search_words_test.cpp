@@ -57,7 +57,7 @@ TEST(SearchWords, probable_arguments_are_marked) {
   EXPECT_EQ(kind_of("choose Germany in the dropdown", "germany"), value);
   EXPECT_EQ(kind_of("choose Germany in the dropdown", "dropdown"), said);
   EXPECT_EQ(kind_of("Choose it", "choose"), said);
-  EXPECT_EQ(kind_of("Create An Issue", "issue"), said);  // a title: capitals say nothing
+  EXPECT_EQ(kind_of("Create An Issue", "issue"), said);  // a title: capital letters mean nothing
   EXPECT_EQ(kind_of("close issue 17", "17"), value);
   EXPECT_EQ(kind_of("search for 'green apples' now", "apples"), value);
   EXPECT_EQ(kind_of("search for 'green apples' now", "now"), said);
@@ -108,7 +108,7 @@ TEST(SearchWords, one_typo_is_forgiven) {
   EXPECT_TRUE(is_one_slip("screenshot", "screnshot"));
   EXPECT_TRUE(is_one_slip("screenshot", "screenshots"));
   EXPECT_TRUE(is_one_slip("screenshot", "screemshot"));
-  EXPECT_TRUE(is_one_slip("screenshot", "screensoht"));  // two letters swapped
+  EXPECT_TRUE(is_one_slip("screenshot", "screensoht"));  // two letters transposed
   EXPECT_FALSE(is_one_slip("screenshot", "screenshot"));
   EXPECT_FALSE(is_one_slip("screenshot", "scrnshot"));
   EXPECT_FALSE(is_one_slip("ab", "ba c"));

@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// To within the promised accuracy.
+// Within the promised accuracy.
 void expect_median(const CallCounts& counts, std::chrono::nanoseconds expected) {
   ASSERT_TRUE(counts.median());
   const double ratio = std::chrono::duration<double>(*counts.median()) / expected;

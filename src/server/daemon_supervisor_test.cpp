@@ -17,7 +17,7 @@ class ClockByHand final : public Clock {
   Time time{};
 };
 
-// What a keeper was told, and what it reports.
+// What a keeper was asked to do, and what it reports.
 struct Kept {
   std::string did;
   bool can_stop = true;
@@ -176,7 +176,7 @@ TEST_F(DaemonSupervisorTest, a_daemon_that_refuses_us_while_starting_is_tried_ag
   const auto failure = say_no();
   EXPECT_FALSE(failure.refused);
   EXPECT_TRUE(failure.postponed);
-  kept_.starting = false;  // its time is up
+  kept_.starting = false;  // its time limit has passed
   EXPECT_TRUE(say_no().refused);
 }
 

@@ -43,7 +43,7 @@ Life failed(const Facts& facts = plain) {
   return after({Life::Wanted{"first start"}, Life::BirthFailed{1, "it exited with code 1", true, "failed"}},
                facts);
 }
-Life reborn() {  // one is serving, and the next is starting
+Life reborn() {  // one generation is serving, and the next is starting
   Life life = ready();
   life.on(Life::RoundBegins{.builds = false, .renews = false, .reason = "on request"},
           with(plain, Round::bears));
@@ -115,7 +115,7 @@ TEST(Life, a_birth_that_succeeds_makes_it_ready) {
 
 // --- checks
 
-Life checking() {  // one serves, and the next is being checked
+Life checking() {  // one generation is serving, and the next is being checked
   Life life = reborn();
   life.on(Life::Born{2, true}, with(plain, Round::bears));
   return life;

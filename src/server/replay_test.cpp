@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::string_view done = R"({"jsonrpc":"2.0","id":1,"result":{"content":[]}})";
 
-// How many calls are repeated after one with these params has been answered so.
+// How many calls are repeated after one with these params was answered like this.
 std::size_t repeated(std::string_view params, std::string_view answer = done) {
   Replay replay(ClientId{1});
   replay.set_rules({{.tool = "log_in", .key = {}, .value = {}}});

@@ -60,7 +60,7 @@ TEST_F(StartCacheFiles, a_file_that_cannot_be_sent_verbatim_is_ignored) {
   }
 }
 
-// Somebody who can list the folder must not be able to guess a token from a name, so the hash must be a
+// Anyone who can list the folder must not be able to guess a token from a name, so the hash must be a
 // cryptographic one.
 TEST_F(StartCacheFiles, a_file_name_contains_secrets_only_as_sha256) {
   config_.command.env = {{"TOKEN", "one"}};

@@ -49,7 +49,7 @@ TEST_F(BuildOutputRule, a_file_named_like_a_source_may_be_edited_during_every_se
   for (int i = 1; i <= 20; ++i) {
     build();
     EXPECT_TRUE(in_build("b.c", std::to_string(i), true)) << i;
-    build();  // one in which nobody edits it
+    build();  // a build during which nobody edits the file
   }
 }
 
@@ -63,7 +63,7 @@ TEST_F(BuildOutputRule, output_named_like_a_source_causes_four_builds_and_one_re
                                                                                             : Change::output)
           << row << " " << i;
     }
-    build();  // without it
+    build();  // a build that doesn't write it
   }
 }
 

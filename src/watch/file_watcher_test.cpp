@@ -64,7 +64,7 @@ class FileWatcherIn : public testing::Test {
     return first;
   }
 
-  // Everything reported up to a change that certainly is.
+  // Everything reported up to a change that is certainly reported.
   Paths all_up_to_a_marker() {
     folder_.write("marker", std::to_string(++markers_));
     Paths all;
@@ -516,7 +516,7 @@ TEST_F(FileWatcherIn, a_save_just_before_a_build_is_part_of_it_and_marks_a_sourc
   EXPECT_EQ(next(), Paths{"main.c"});
 }
 
-// In a child process, with a limit of its own.
+// In a child process with its own limit.
 TEST_F(FileWatcherIn, reaching_the_systems_watch_limit_is_reported_and_the_rest_is_still_watched) {
   for (int i = 0; i < 40; ++i) folder_.folder("d" + std::to_string(i));
   constexpr int cannot = 77;

@@ -67,7 +67,7 @@ class Daemon {
     ::waitpid(std::exchange(pid_, 0), nullptr, 0);
   }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/mcp"; }
-  // What it was asked, as "WHAT DETAILS".
+  // The requests it received, as "WHAT DETAILS".
   Strings journal() const {
     Strings lines;
     std::ifstream file(folder_ / "journal");
@@ -98,7 +98,7 @@ class Talk final : public Link::Handler {
   ~Talk() override {
     backend->close();
     loop_.poll();
-    backend.reset();  // its timers live in the loop, which ends before it
+    backend.reset();  // its timers live in the loop, which is destroyed before it
   }
 
   std::shared_ptr<Backend> backend;
@@ -110,7 +110,7 @@ class Talk final : public Link::Handler {
   };
   std::vector<Lost> lost;
   std::optional<Backend::Ending> ending;
-  std::function<void()> on_said;  // called with each thing that it said
+  std::function<void()> on_said;  // called with each message
 
   // A modern request; `params` are its members other than _meta.
   void ask(const std::string& id, const std::string& method, const std::string& params = {}) {
@@ -138,7 +138,7 @@ class Talk final : public Link::Handler {
     return true;
   }
   bool has_answer(const std::string& id) const { return !find(id).empty(); }
-  // The answer to a request.
+  // The response to a request.
   std::string answer(const std::string& id) {
     EXPECT_TRUE(wait([&] { return has_answer(id); })) << "no answer to " << id;
     return find(id);
@@ -331,7 +331,7 @@ TEST(ModernHttp, a_cancellation_only_closes_the_connection_of_its_request) {
   EXPECT_FALSE(talk.has_answer("1")) << "the other goes on";
   talk.cancel("1");
   ASSERT_TRUE(talk.wait([&] { return std::ranges::count(daemon.journal(), "closed hold") == 2; }));
-  talk.cancel("77");  // belongs to nobody
+  talk.cancel("77");  // matches no request
   talk.call("3", "echo", R"({"text":"on"})");
   EXPECT_EQ(text_in(talk.answer("3")), "on");
   EXPECT_THAT(talk.lost, IsEmpty());
@@ -460,7 +460,7 @@ TEST(ModernHttp, a_redirected_request_keeps_its_headers) {
   EXPECT_EQ(text_in(talk.answer("1")), "there");
 }
 
-// Whose token is wrong for a while, and who has no other one then.
+// An authorizer whose token is wrong for a while, and that has no other one then.
 class Forgetful final : public Authorizer {
  public:
   const std::string& token() override { return now; }

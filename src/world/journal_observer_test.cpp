@@ -38,7 +38,7 @@ TEST_F(Seeing, a_message_that_passes_with_only_a_new_id_is_copied_once) {
   EXPECT_EQ(third->text, R"({"jsonrpc":"2.0","id":17,"method":"tools/call","params":{"name":"b"}})");
 }
 
-// Buffers are used again: a message may arrive where another one of the same size was.
+// Buffers are reused: a message may arrive where another one of the same size was.
 TEST_F(Seeing, a_new_message_in_a_reused_buffer_is_not_mistaken_for_the_old_one) {
   std::string line = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
   Message message = *read_message(line);
