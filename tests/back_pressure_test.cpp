@@ -1,5 +1,5 @@
-// A side that does not read stops the side that writes to it, and mcpivot holds no more than a few buffers
-// meanwhile; when he reads again, everything arrives, whole and in order.
+// A side that doesn't read stops the side that writes to it, and mcpivot holds no more than a few buffers
+// in the meantime; when it reads again, everything arrives, complete and in order.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -33,7 +33,7 @@ ClientOptions running(const std::string& script) {
   return options;
 }
 
-// Reads so many bytes, or fewer if no more come.
+// Reads this many bytes, or fewer if no more arrive.
 std::size_t read_up_to(int fd, char* into, std::size_t count) {
   std::size_t got = 0;
   while (got < count) {
@@ -64,7 +64,7 @@ std::string requests(long from, long to, const std::string& padding = {},
   return all;
 }
 
-// Writes as much as mcpivot takes, until everybody waits for somebody; true if something is left.
+// Writes as much as mcpivot accepts, until every process is blocked; true if something is left.
 bool offer_until_stuck(Client& client, std::string_view bytes) {
   client.child().offer(bytes, in(std::chrono::milliseconds(1)));
   std::size_t left = 0;
@@ -99,12 +99,12 @@ TEST(BackPressure, a_server_that_does_not_read_stops_the_client) {
   EXPECT_TRUE(offer_until_stuck(client, all));
   EXPECT_THAT(all.size() - client.child().unsent(), Lt(8 * megabyte));
   EXPECT_THAT(peak_rss_kb(client.child().pid()),
-              Lt(bound_kb(30)));  // requests in flight are kept, to be sent again
+              Lt(bound_kb(30)));  // requests in flight are kept for a retry
 }
 
 TEST(BackPressure, both_directions_full_at_once_continue_and_lose_nothing) {
   constexpr long count = 20'000;
-  // Does not read before it has written everything.
+  // Doesn't read until it has written everything.
   Client client(running(count_aloud(count) + "; exec \"$0\""));
   client.child().pause_reading(true);
   wait_until_stuck(client.child());
@@ -117,7 +117,7 @@ TEST(BackPressure, both_directions_full_at_once_continue_and_lose_nothing) {
   EXPECT_THAT(peak_rss_kb(client.child().pid()), Lt(bound_kb(30)));
 }
 
-// The natural way to get there: a client that asks and asks before it reads an answer.
+// The natural way to get there: a client that sends many requests before it reads a response.
 TEST(BackPressure, piled_up_responses_are_all_delivered_when_the_client_reads) {
   constexpr long count = 3'000;
   Client client;
@@ -134,15 +134,15 @@ TEST(BackPressure, piled_up_responses_are_all_delivered_when_the_client_reads) {
     ASSERT_THAT(text_of(client.await(id, in_a_while())), testing::EndsWith("x" + std::to_string(id)));
 }
 
-// Some of these end with all that they wrote in buffers, some cannot end before the client reads.
+// Some of these end with everything they wrote in buffers, some can't end before the client reads.
 TEST(BackPressure, the_last_output_of_a_dead_server_waits_for_the_client) {
   for (const long count : {1'500, 2'000, 2'500, 3'000, 3'500, 10'000}) {
     SCOPED_TRACE(count);
     Client client(running(count_aloud(count) + "; exit 3"));
     client.child().pause_reading(true);
     wait_until_stuck(client.child());
-    // While mcpivot is stopped, the client makes room; then mcpivot sees at once that it may write again, and
-    // that it has waited for long.
+    // While mcpivot is suspended, the client makes room; then mcpivot immediately sees that it may write
+    // again, and that it has waited for a long time.
     client.child().signal(SIGSTOP);
     client.child().pause_reading(false);
     EXPECT_FALSE(client.child().wait_exit(in(std::chrono::milliseconds(300))));
@@ -168,7 +168,7 @@ TEST(BackPressure, a_client_that_is_always_a_little_behind_does_not_make_memory_
   EXPECT_THAT(peak_rss_kb(child.pid()), Lt(bound_kb(20)));
 }
 
-// A reader of 1,000 bytes at a time, each only when mcpivot has nothing left to do.
+// A client that reads 1,000 bytes at a time, each time only when mcpivot has nothing left to do.
 TEST(BackPressure, a_slow_reader_gets_a_result_of_5_MB_byte_for_byte) {
   std::string text;
   for (int i = 0; text.size() < 5'000'000; ++i) text += std::to_string(i * 7919) + "\\n\\u00e9 € \\\" ";

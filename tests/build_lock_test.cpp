@@ -1,4 +1,4 @@
-// Two windows on one folder: they have the same sources, and one build.
+// Two windows on one folder: they share the sources and the build.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ class BuildLock : public testing::Test {
             .server = {},
             .environment = {{"XDG_RUNTIME_DIR", project_.path()}}};
   }
-  // Both have seen this save: one of them builds it, at the gate, and the other one waits for that.
+  // Both have seen this save: one of them builds it, at the gate, and the other one waits for that build.
   void save_for_both(Client& one, Client& two, Gate& held, const std::string& text) const {
     one.initialize();
     two.initialize();

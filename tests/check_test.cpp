@@ -1,4 +1,4 @@
-// `mcpivot check` as people use it: what it says about a file, and what it returns.
+// `mcpivot check` as people use it: what it says about a file, and its exit code.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -125,7 +125,7 @@ TEST_F(Check, a_file_and_a_cli_cannot_be_checked_together) {
   EXPECT_THAT(both.err, HasSubstr("give either a file or a CLI, not both"));
 }
 
-// At a terminal, words that matter have colours, unless NO_COLOR says otherwise.
+// On a terminal, important words are coloured, unless NO_COLOR is set.
 TEST_F(Check, uses_colours_only_on_terminals) {
   write("f.json", R"({"a": {"command": 1}})");
   const std::string line = mcpivot_binary() + " check f.json";

@@ -1,4 +1,4 @@
-// Calls of a CLI while they run: progress, cancellation, time-outs, many at once, and programs that
+// Calls of a CLI while they run: progress, cancellation, timeouts, many at once, and programs that
 // misbehave.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ using testing::StartsWith;
 
 const json::object file_parameter{{"file", any_string}};
 
-// The process that wrote its number there.
+// The process that wrote its pid there.
 pid_t pid_in(const fs::path& file) {
   EXPECT_TRUE(wait_until([&] { return !lines_of(file).empty(); }, soon()));
   const Strings lines = lines_of(file);
@@ -129,7 +129,7 @@ TEST(CliCalls, no_call_outlives_mcpivot) {
   }
 }
 
-// How many were there at the same time, at most.
+// How many ran at the same time, at most.
 int most_at_once(const fs::path& file) {
   int there = 0;
   int most = 0;

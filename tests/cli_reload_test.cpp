@@ -1,4 +1,4 @@
-// The schema of a CLI changes, fails, vanishes and comes back; what works goes on working.
+// The schema of a CLI changes, fails, disappears and returns; what works keeps working.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using testing::IsEmpty;
 using testing::Not;
 
 const json::object one = cli_tool("one", {"args", "1"});
-const json::object plain = cli_tool("plain", {"print", "hello"});  // a notice is told once with its text
+const json::object plain = cli_tool("plain", {"print", "hello"});  // a notice is delivered once with its text
 const json::object two = cli_tool("two", {"args", "2"});
 
 // A client whose CLI is watched by its schema file, with a log to wait for.
@@ -162,7 +162,7 @@ TEST(CliReload, a_call_in_flight_finishes_despite_a_reload) {
   ASSERT_TRUE(gate.wait_for_visitor());
   cli.describe({two});
   client.expect_notification("notifications/tools/list_changed");
-  // The limit is one for all generations.
+  // The limit is shared by all generations.
   const std::int64_t next = client.send_call("two");
   EXPECT_TRUE(wait_until(
       [&] { return status_of(client, "runs").find("1 running, 1 waiting") != std::string::npos; }, soon()));
@@ -176,9 +176,9 @@ TEST(CliReload, a_call_in_flight_finishes_despite_a_reload) {
   EXPECT_THAT(status_of(client, "runs"), HasSubstr("2 (0 failed)")) << "counts go on";
 }
 
-// ---- What is watched by itself.
+// ---- What is watched automatically.
 
-// A script in its own folder, which takes its tool's name from a module next to it.
+// A script in its own folder, which imports its tool's name from a module next to it.
 void write_script(const fs::path& folder, const std::string& name) {
   const auto fresh = folder / "fresh";
   std::ofstream(fresh) << "#!/bin/sh\n. \"${0%/*}/name.sh\"\n"

@@ -33,7 +33,7 @@ class FakeCli {
     describe(boost::json::serialize(
         boost::json::object{{"tools", boost::json::array(tools.begin(), tools.end())}}));
   }
-  // Whatever the schema command is to print.
+  // Whatever the schema command should print.
   void describe(const std::string& text) const {
     const auto fresh = folder() / "schema.new";
     std::ofstream(fresh) << text;

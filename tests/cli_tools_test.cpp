@@ -1,4 +1,4 @@
-// A CLI that describes its own tools is an MCP server: what it is called with, and what comes back.
+// A CLI that describes its own tools is an MCP server: what it is called with, and what it returns.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -211,7 +211,7 @@ TEST(CliTools, wrong_arguments_are_reported_before_anything_runs) {
   EXPECT_TRUE(fs::exists(client.directory() / "ran"));
 }
 
-// ---- What comes back.
+// ---- What is returned.
 
 // The result of a tool that prints this.
 json::object printed(const std::string& text, const json::object& more = {}) {
@@ -246,7 +246,7 @@ TEST(CliResult, mcp_content_is_used_unchanged) {
   EXPECT_EQ(result.at("content").at(1).at("text"), "two");
   EXPECT_EQ(result.at("structuredContent"), (json::object{{"x", 1}}));
   EXPECT_EQ(result.at("isError"), true);
-  // An object of the CLI's own that happens to have such a key.
+  // One of the CLI's own objects that happens to have such a key.
   EXPECT_TRUE(printed(R"({"content": "a text"})").contains("structuredContent"));
   EXPECT_TRUE(printed(R"({"content": [1, 2]})").contains("structuredContent"));
 }

@@ -1,4 +1,4 @@
-// What the options do, and what mcpivot says to those that it does not understand.
+// What the options do, and what mcpivot says about unknown ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>

@@ -1,4 +1,4 @@
-// How the server's command is found and what it is given.
+// How the server's command is found, and what it gets.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

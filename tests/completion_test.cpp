@@ -1,4 +1,4 @@
-// What TAB offers, asked of mcpivot itself and then in the shells that people use.
+// What Tab offers, asked of mcpivot itself and then in the shells that people use.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using testing::HasSubstr;
 using testing::IsSupersetOf;
 using testing::Not;
 
-// The words that are offered, without their meaning.
+// The words that are offered, without their descriptions.
 Strings words_in(const std::string& offered) {
   Strings words = lines_in(offered);
   for (std::string& word : words) word.resize(std::min(word.size(), word.find('\t')));
@@ -141,7 +141,7 @@ TEST(Completion, the_man_page_has_every_option_and_command_of_the_help) {
     const std::string text = output_of({command, "--help"});
     const std::string part = page.substr(start, page.find("\n.S", start + 1) - start);
     EXPECT_THAT(part, HasSubstr("mcpivot " + command));
-    has(text, part + "fB-hfR, fB--helpfR");  // told once, at the top
+    has(text, part + "fB-hfR, fB--helpfR");  // explained once, at the top
   }
 }
 
@@ -160,7 +160,7 @@ TEST(Completion, the_man_page_is_valid_for_man_and_its_linters) {
     const Outcome read = run_to_end(command);
     std::string trouble;
     for (const std::string& line : lines_in(read.out))
-      // It has no date on purpose: the same source makes the same page.
+      // It deliberately has no date: the same source makes the same page.
       if (reader[0] == "mandoc" && line.find("missing date") == std::string::npos) trouble += line + "\n";
     EXPECT_EQ(trouble + read.err, "") << reader[0];
     ++readers;
@@ -194,7 +194,7 @@ TEST(Completion, does_not_wait_for_a_mcpivot_that_is_stuck) {
   client.child().signal(SIGCONT);
 }
 
-// A shell on a terminal of its own, into which somebody types.
+// A shell on its own terminal, with someone typing into it.
 class Typist {
  public:
   explicit Typist(const Strings& command, const Environment& environment, const fs::path& directory) {
@@ -215,7 +215,7 @@ class Typist {
   void type(std::string_view text) const {
     EXPECT_EQ(::write(keys_, text.data(), text.size()), static_cast<ssize_t>(text.size()));
   }
-  // Waits until that is on the screen, behind what was waited for before.
+  // Waits until that is on the screen, after what was waited for before.
   bool shows(std::string_view text) {
     return wait_until(
         [&] {
@@ -238,7 +238,7 @@ class Typist {
   std::optional<Child> child_;
 };
 
-// Types into a shell in which the program is a function that prints its arguments: what TAB made of them.
+// Types into a shell in which the program is a function that prints its arguments: what Tab made of them.
 void try_by_hand(Typist& typist, const std::string& preparation) {
   ASSERT_TRUE(typist.shows("ready>")) << typist.shown();
   typist.type(preparation + "; mcpivot() { printf '<%s>' \"$@\"; }\n");
@@ -282,7 +282,7 @@ TEST(Completion, works_in_bash) {
   const TemporaryDirectory directory;
   make_files(directory.path());
   Typist typist({bash, "--noprofile", "--norc", "-i"}, shell_environment(directory.path()), directory.path());
-  // A command is completed from PATH where bash has no more to say.
+  // A command is completed from PATH where bash has nothing more specific.
   try_by_hand(typist, "PATH=$PATH:.; eval \"$(mcpivot completion bash)\"");
 }
 

@@ -1,4 +1,4 @@
-// What terminals, descriptors and large calls may cost is bounded, and what is short comes back.
+// What terminals, descriptors and large calls may use is bounded, and short resources recover.
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -37,11 +37,11 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
   bool connected() const { return connected_; }
 
-  // All of it at once: the socket has room.
+  // All of it at once: the socket has enough room.
   bool say(const std::string& text) const {
     return ::write(fd_, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   }
-  // How many lines come until so many have come, or the end.
+  // How many lines arrive, up to this many or the end.
   std::size_t lines(std::size_t wanted) const {
     std::size_t count = 0;
     std::vector<char> piece(1 << 20);
@@ -102,7 +102,7 @@ TEST(ControlLimits, large_calls_of_prefixed_tools_leak_no_memory) {
 TEST(ControlLimits, a_terminal_waits_while_no_descriptor_is_free) {
   Client client(with(two()));
   start(client);
-  // UBSan takes a descriptor when it first looks at an object's type.
+  // UBSan needs a descriptor when it first looks at an object's type.
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "before"}}), "before");
   const pid_t pivot = client.child().pid();
   rlimit usual{};
@@ -119,7 +119,7 @@ TEST(ControlLimits, a_terminal_waits_while_no_descriptor_is_free) {
   EXPECT_EQ(run_mcpivot({"status"}, client.directory()).exit_code, 0);
 }
 
-// Its configuration is a FIFO, so that the test knows where it is.
+// Its configuration is a FIFO, so that the test knows how far it has come.
 TEST(ControlLimits, a_reload_signal_during_startup_is_handled_afterwards) {
   const TemporaryDirectory folder;
   const std::string fifo = folder.path() / "config.json";

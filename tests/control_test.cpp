@@ -1,4 +1,4 @@
-// A running mcpivot can be asked and steered from any terminal of the same user.
+// A running mcpivot can be queried and controlled from any terminal of the same user.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -22,7 +22,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// Runs `mcpivot ARGUMENTS` where it finds the mcpivot of this client.
+// Runs `mcpivot ARGUMENTS` where it finds this client's mcpivot.
 Outcome run(Client& client, const Strings& arguments) {
   return run_mcpivot(arguments, client.directory());
 }
@@ -392,7 +392,7 @@ TEST(Control, wrong_commands_explain_what_is_wrong) {
               HasSubstr("no running mcpivot has a server \"nobody\""));
 }
 
-// Such definitions are JSON, and pass; a tree of them cannot be made by every parser.
+// Such definitions are JSON, and pass; not every parser can make a tree of them.
 TEST(Control, tools_with_odd_definitions_are_still_listed) {
   const std::string deep = std::string(60, '[') + std::string(60, ']');
   const std::string answers = R"(while read -r line; do

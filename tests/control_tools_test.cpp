@@ -1,4 +1,4 @@
-// The tools that mcpivot adds: what they tell, what they end, and what they are called for those who knew its
+// The tools that mcpivot adds: what they say, what they end, and what they are called for users of its
 // predecessors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ using testing::Not;
 class OwnProgram {
  public:
   OwnProgram() : path_(folder_.path() / "my-server") { replace(); }
-  // As a linker does it: away with the old file, here is a new one.
+  // As a linker does it: the old file is removed and a new one created.
   void replace() const {
     fs::remove(path_);
     fs::copy_file(fake_server_binary(), path_);
@@ -39,7 +39,7 @@ TEST(Stop, ends_every_process_that_runs_the_same_program) {
   Child polite({program.path()});
   Child stubborn({program.path(), "--ignore-term"});
   Child stranger({fake_server_binary()});
-  for (Child* child : {&polite, &stubborn, &stranger}) {  // it runs, and its signal handlers stand
+  for (Child* child : {&polite, &stubborn, &stranger}) {  // it runs, and its signal handlers are installed
     child->send_line(R"({"jsonrpc":"2.0","id":1,"method":"ping"})");
     ASSERT_TRUE(child->read_line(soon()));
   }
@@ -88,7 +88,7 @@ TEST(Stop, answers_every_caller_that_waited_for_a_new_generation) {
   Gate gate(client.directory() / "gate");
   const auto restart = client.send_call("pivot_restart");
   ASSERT_TRUE(gate.wait_for_visitor());
-  const auto rebuild = client.send_call("pivot_rebuild");  // comes too late for the round under way
+  const auto rebuild = client.send_call("pivot_rebuild");  // too late for the current round
   EXPECT_FALSE(is_error(client.call("pivot_restart", {{"stop", true}})));
   for (const auto waiting : {restart, rebuild})
     EXPECT_THAT(text_of(client.await(waiting)), HasSubstr("was stopped on request"));

@@ -1,4 +1,4 @@
-// A server that dies takes nothing with it: each request is answered once, the client's connection goes on,
+// A server that dies takes nothing with it: each request is answered once, the client's connection continues,
 // and the model is told what happened.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,7 +85,7 @@ TEST(Crash, two_hundred_calls_in_flight_are_each_answered_once) {
   EXPECT_THAT(lines_of(journal), SizeIs(201)) << "something was executed twice";
 }
 
-// Killed at no moment in particular: some calls were answered, some were read, some were not.
+// Killed at no particular moment: some calls were answered, some were read, some were not.
 TEST(Crash, two_hundred_calls_in_all_stages_are_each_answered_once_and_none_runs_twice) {
   for (int round = 0; round < 5; ++round) {
     Client client({.server = {"--journal", "journal"}});
@@ -117,7 +117,7 @@ TEST(Crash, two_hundred_calls_in_all_stages_are_each_answered_once_and_none_runs
   }
 }
 
-// ---- What is sent again.
+// ---- What is retried.
 
 TEST(Crash, a_call_of_a_tool_that_declares_itself_safe_is_retried) {
   for (const char* hint : {"echo=readOnlyHint", "echo=idempotentHint"}) {
@@ -167,7 +167,7 @@ TEST(Crash, calls_that_never_reached_the_server_are_retried) {
   EXPECT_THAT(lines_of(client.directory() / "journal"), SizeIs(52));
 }
 
-// Found by chaos: the pipe is closed while a call is in it, and then the server wakes up.
+// Found by chaos: the pipe is closed while a call is in it, and then the server continues.
 TEST(Crash, a_call_that_a_replaced_server_may_still_read_is_not_retried) {
   Client client({.options = {"--drain", "1ms"}, .server = {"--journal", "journal", "--ignore-term"}});
   client.initialize();
@@ -260,7 +260,7 @@ TEST(Crash, with_nothing_in_flight_is_reported_only_in_the_next_tool_result) {
   EXPECT_EQ(blocks(client.call("echo", {{"text", "and again"}})), 1U);
 }
 
-// Questions of our own are not the client's.
+// mcpivot's own requests are not the client's.
 TEST(Crash, during_mcpivots_own_request_is_reported_in_the_next_tool_result) {
   Client client({.server = {"--lives", "lives", "--tap", "tap", "--life", "1", "--delay", "tools/list=300"}});
   client.initialize();
@@ -304,7 +304,7 @@ TEST(Crash, after_a_flood_of_stderr_the_report_shows_its_beginning_and_end) {
   EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
 }
 
-// A grandchild holds the pipes open, so that their end never comes.
+// A grandchild holds the pipes open, so that they never reach their end.
 TEST(Crash, of_a_server_that_forked_is_reported_at_once_and_its_grandchild_ended) {
   Client client({.server = {"--fork", "stubborn"}});
   client.initialize();
@@ -331,7 +331,7 @@ TEST(Crash, the_last_known_lists_are_served_while_the_server_is_down) {
   EXPECT_TRUE(client.request("ping").contains("result"));
 }
 
-// ---- Servers that do not come up.
+// ---- Servers that don't start.
 
 TEST(Crash, requests_wait_while_a_server_dies_in_its_handshake_until_one_survives) {
   for (const char* when : {"start", "before-initialize", "after-initialize", "initialized", "tools-list"}) {
@@ -356,7 +356,7 @@ TEST(Crash, a_server_that_dies_in_its_handshake_ten_times_and_then_works_is_used
   Client client({.options = {"--queue-timeout", "2m"}, .server = server});
   EXPECT_THAT(json::serialize(client.initialize()), HasSubstr("code 7"));
   const auto call = client.send_call("echo", {{"text", "patience"}});
-  // Its back-off would grow to half a minute; a restart on request does not wait for it.
+  // Its back-off would grow to half a minute; a requested restart doesn't wait for it.
   bool alive = false;
   for (int i = 0; i < 11; ++i) {
     const json::object answer = client.call("pivot_restart");
@@ -390,7 +390,7 @@ TEST(Crash, a_client_is_told_about_a_hanging_handshake_and_served_when_it_comple
   EXPECT_EQ(own_text(answer), "hello");
 }
 
-// The client's patience is ten seconds, the server's limit longer: the first generation itself comes late.
+// The client waits ten seconds, the server's limit is longer: the first generation itself is late.
 TEST(Crash, a_server_that_becomes_ready_after_the_client_was_told_otherwise_is_announced) {
   Client client({.server = {"--delay", "initialize=10500"}});
   const auto id = client.send("initialize", {{"protocolVersion", "2025-06-18"},
@@ -485,7 +485,7 @@ TEST(Crash, progress_gives_a_call_more_time) {
 
 // ---- The pause before the next start.
 
-// A client of a program that does not exist yet, and failed to start so often that the next pause is 30 s.
+// A client of a program that doesn't exist yet, and failed to start so often that the next pause is 30 s.
 std::string fail_often(Client& client) {
   client.initialize();
   for (int i = 0; i < 20; ++i) EXPECT_TRUE(is_error(client.call("echo")));

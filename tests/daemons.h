@@ -1,4 +1,4 @@
-// For tests with HTTP daemons: the fake one, real ones, and ports that stay the same over their restarts.
+// For tests with HTTP daemons: the fake one, real ones, and ports that stay the same across restarts.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class Daemon {
   std::unique_ptr<Child> child_;
 };
 
-// The fake one, whose life number counts up.
+// The fake daemon, which counts its lives.
 class FakeDaemon {
  public:
   explicit FakeDaemon(Strings options = {}) : FakeDaemon(free_port(), std::move(options)) {}
@@ -78,7 +78,7 @@ class FakeDaemon {
   std::string url(const std::string& path = "/mcp") const { return daemon_.url(path); }
   pid_t pid() { return daemon_.child().pid(); }
 
-  // What it was asked, as "LIFE WHAT DETAILS".
+  // The requests it received, as "LIFE WHAT DETAILS".
   Strings journal() const { return lines_of(journal_path()); }
   std::size_t times(const std::string& line) const {
     const Strings all = journal();
@@ -97,7 +97,7 @@ class FakeDaemon {
   int life_ = 0;
 };
 
-// A client of the daemon that listens there.
+// A client of the daemon that listens on this URL.
 inline ClientOptions to(const std::string& url, Strings more = {}) {
   Strings options = {"--url", url, "--name", "app"};
   options.insert(options.end(), more.begin(), more.end());

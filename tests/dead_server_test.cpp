@@ -1,4 +1,4 @@
-// mcpivot goes on when its server dies, or does not live: every request is answered, with how it died.
+// mcpivot continues when its server dies or never runs: every request is answered and says how it died.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -83,14 +83,14 @@ TEST(ProcessCare, processes_left_in_a_dead_servers_group_are_killed) {
   EXPECT_TRUE(wait_gone({left}));
 }
 
-// A request that finds the server dead must not make us forget what it wrote before.
+// A request that finds the server dead must not make mcpivot forget what it wrote before.
 TEST(ProcessCare, a_response_written_before_the_server_died_arrives) {
   Client client({.server = {"--die", "1", "--how", "3"}});
   client.initialize();
   std::vector<pid_t> server = children_of(client.child().pid());
   std::erase_if(server, [](pid_t pid) { return command_name(pid) != "fake_server"; });
   ASSERT_EQ(server.size(), 1U);
-  // The server gets the call; the answer, the death and the next call come to mcpivot at once.
+  // The server gets the call; the answer, the death and the next call reach mcpivot at the same time.
   kill(server[0], SIGSTOP);
   const auto call = client.send_call("big", {{"bytes", 300'000}});
   ASSERT_TRUE(wait_at_rest({client.child().pid()}, soon()));
@@ -131,7 +131,7 @@ TEST(ProcessCare, a_server_that_closes_stdin_is_ended_and_its_requests_are_answe
   EXPECT_TRUE(wait_until([&] { return children_of(client.child().pid()).size() == 1; }, soon()));
 }
 
-// Nothing is written to it any more that could fail.
+// Nothing more is written to it, so nothing can fail.
 TEST(ProcessCare, a_server_that_closes_stdin_with_unread_requests_is_ended_and_they_are_answered) {
   ClientOptions options;
   options.command = {"sh", "-c", "read -r line; exec <&-; exec sleep 600"};

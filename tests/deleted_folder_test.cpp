@@ -1,4 +1,4 @@
-// The folder that mcpivot or a server runs in is deleted: nothing else ends with it.
+// The folder in which mcpivot or a server runs is deleted: nothing else ends because of it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ bool is_ready(Client& client) {
   return wait_status(client, "state", "ready");
 }
 
-// What a user does next, whatever runs behind it.
+// What a user does next, whatever kind of server it is.
 void expect_alive(Client& client) {
   EXPECT_EQ(status_of(client, "state"), "ready");
   const Outcome status = run_mcpivot({"status"}, client.directory());
@@ -42,7 +42,7 @@ void expect_end(Client& client) {
   EXPECT_THAT(client.child().stderr_text(), testing::Not(HasSubstr("a bug in mcpivot")));
 }
 
-// A program that is named relative to the folder: even from a deleted one, ".." is found.
+// A program named relative to the folder: ".." is found even from a deleted one.
 TEST(DeletedFolder, of_mcpivot_does_not_stop_a_process_server) {
   Client client(
       {.command = {"sh", "-c", R"(ln -s "$FAKE" server && mkdir gone && cd gone && exec "$0" -- ../server)",

@@ -1,4 +1,4 @@
-// `mcpivot doctor` finds what is wrong, and says what to do.
+// `mcpivot doctor` finds what is wrong, and says what to do about it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

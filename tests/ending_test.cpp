@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using testing::HasSubstr;
 
-// Clients kill mcpivot half a second after they told it to end.
+// Clients kill mcpivot half a second after they have told it to end.
 constexpr milliseconds patience_of_clients{500};
 
 // ---- Every kind of server, every way to end.
@@ -42,7 +42,7 @@ class Ending : public testing::TestWithParam<Kind> {
     return options;
   }
 
-  // Ends mcpivot in this way and sees that everything is gone. Whether it was fast enough is judged by the
+  // Ends mcpivot in this way and checks that everything is gone. Whether it was fast enough is judged by the
   // best of three tries, because a busy machine may be slow at any time.
   static void expect_quick_end(const std::function<void(Client&)>& end) {
     auto best = milliseconds::max();
@@ -62,7 +62,7 @@ class Ending : public testing::TestWithParam<Kind> {
     EXPECT_LT(best, is_instrumented() ? 5 * patience_of_clients : patience_of_clients);
   }
 
-  // Kills mcpivot and sees that everything is gone nevertheless.
+  // Kills mcpivot and checks that everything is gone even so.
   static void expect_no_orphans(const std::function<void(Client&)>& kill) {
     Client client(options());
     client.initialize();
@@ -107,7 +107,7 @@ TEST_P(Ending, by_sigkill_to_the_whole_process_group_leaves_no_process) {
   expect_no_orphans([](Client& client) { kill(-client.child().pid(), SIGKILL); });
 }
 
-// ---- When somebody does not read, so that buffers are full.
+// ---- When one side doesn't read, so that buffers are full.
 
 class EndingWhileStuck : public testing::Test {
  protected:
@@ -117,7 +117,7 @@ class EndingWhileStuck : public testing::Test {
     EXPECT_TRUE(wait_gone(family));
   }
 
-  // Sends requests until the server, which does not read, and mcpivot take no more.
+  // Sends requests until the server, which doesn't read, and mcpivot accept no more.
   static std::vector<pid_t> fill(Child& child) {
     std::string all;
     for (int id = 1; id <= 10'000; ++id) all += ping(id) + std::string(1'000, ' ') + "\n";
@@ -133,7 +133,7 @@ class EndingWhileStuck : public testing::Test {
     return family;
   }
 
-  // A server that writes far more than all buffers hold.
+  // A server that writes far more than all buffers can hold.
   static ClientOptions talkative() {
     ClientOptions options;
     options.command = {"seq", "-f", R"({"jsonrpc":"2.0","method":"n","params":{"n":%.0f}})", "1", "9999999"};
@@ -191,7 +191,7 @@ TEST_F(EndingWhileStuck, a_signal_ends_it_while_the_server_does_not_read) {
   expect_end(client.child(), family);
 }
 
-// The end of its input is behind requests that nobody takes.
+// The end of its input comes after requests that nobody reads.
 TEST_F(EndingWhileStuck, a_client_that_dies_ends_it_while_the_server_does_not_read) {
   ClientOptions options;
   options.command = {"sleep", "600"};
@@ -263,7 +263,7 @@ TEST(ProcessCare, requests_that_wait_are_answered_when_mcpivot_is_told_to_end) {
     const std::vector<std::int64_t> waiting{
         client.send_call("echo"), client.send("prompts/get", {{"name", "greet"}}),
         client.send_call("pivot_restart"), client.send_call("pivot_rebuild")};
-    client.call("pivot_status");  // they have all arrived
+    client.call("pivot_status");  // they have all arrived by now
     if (by_signal) {
       client.child().signal(SIGTERM);
     } else {
@@ -289,7 +289,7 @@ TEST(ProcessCare, a_client_that_sends_everything_and_closes_stdin_gets_every_res
   EXPECT_TRUE(client.child().wait_end(soon()));
 }
 
-// As some clients send them, one after the other; and with a reload in between.
+// As some clients send them, one after another; and with a reload in between.
 TEST(ProcessCare, more_signals_while_it_ends_change_nothing) {
   for (const std::vector<int>& numbers : {std::vector{SIGINT, SIGTERM, SIGINT}, {SIGHUP, SIGTERM, SIGHUP}}) {
     Client client({.server = {"--ignore-eof", "--ignore-term", "--fork", "stubborn"}});

@@ -1,4 +1,4 @@
-// For tests of the two protocol eras: clients and fake servers of either, what a modern client says of
+// For tests of the two protocol eras: clients and fake servers of either, what a modern client says about
 // itself, and the rounds of a call that needs answers.
 #pragma once
 
@@ -36,8 +36,8 @@ inline boost::json::object modern_meta(const boost::json::object& capabilities =
           {info_key, {{"name", "test"}, {"version", "1"}}}};
 }
 
-// The client comes, as one of its era does. A modern one has no handshake; it asks for the tools, so that the
-// server has spoken.
+// The client connects, as one of its era does. A modern one has no handshake; it asks for the tools, so that
+// the server has answered.
 inline void greet(Client& client, Era era) {
   if (era == Era::legacy) {
     client.initialize("2025-11-25");
@@ -81,7 +81,7 @@ class EraRuns {
   Strings server_;
 };
 
-// Both eras of the client, with both of its server.
+// Each era of the client with each of its server.
 struct EraPair {
   Era client;
   Era server;
@@ -139,7 +139,7 @@ inline bool wants_input(const boost::json::object& answer) {
   return type != nullptr && *type == boost::json::value("input_required");
 }
 
-// The params of a retry that answers all questions alike.
+// The params of a retry that answers all questions in the same way.
 inline boost::json::object retry_of(boost::json::object params, const boost::json::object& answer,
                                     const boost::json::value& response) {
   const boost::json::object& result = answer.at("result").as_object();

@@ -1,4 +1,4 @@
-// A modern server's rounds become questions to its legacy client; to that one it is a single call.
+// A modern server's rounds become questions to its legacy client, for which it is a single call.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -138,7 +138,7 @@ TEST_F(EraAsked, a_call_can_be_cancelled_in_each_phase) {
   client_.notify("notifications/cancelled", {{"requestId", asking}});
   const json::object withdrawn = client_.expect_notification("notifications/cancelled");
   EXPECT_EQ(withdrawn.at("params").at("requestId"), question.at("id"));
-  client_.answer(question, accepted());  // it crossed
+  client_.answer(question, accepted());  // the two crossed
 
   const auto retried = require({round_of(roots)}, {{"hang", true}});
   client_.answer(client_.expect_request("roots/list"), {{"roots", json::array()}});
@@ -213,7 +213,7 @@ TEST(EraResults, that_are_not_objects_are_dropped_only_for_legacy_clients) {
   }
 }
 
-// ---- Both modern: bytes pass.
+// ---- Both modern: bytes pass unchanged.
 
 TEST(EraPassed, rounds_pass_unchanged_between_modern_peers) {
   Client client({.server = {"--era", "modern"}});

@@ -1,5 +1,5 @@
-// A gateway holds servers of both eras, and CLIs, behind a client of either. A modern client's lists never
-// vary by what it asks.
+// A gateway has servers of both eras, and CLIs, for a client of either. A modern client's lists never
+// depend on what it asks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::IsSupersetOf;
 using testing::Not;
 using testing::StartsWith;
 
-// One of each era, both active; and an inactive one of each.
+// One of each era, both active, and an inactive one of each.
 json::object mixed() {
   return {
       {"old",
@@ -38,7 +38,7 @@ class EraGateway : public testing::TestWithParam<Era> {
     greet(client_, GetParam());
     wait_ready(client_, names);
   }
-  // Calls a tool, and answers whatever is asked meanwhile: the whole of it, in the client's era.
+  // Calls a tool, and answers whatever is asked meanwhile: the complete call, in the client's era.
   json::object call_and_answer(const json::object& params, const json::value& response) {
     if (GetParam() == Era::legacy) {
       const auto id = client_.send("tools/call", params);

@@ -1,5 +1,5 @@
-// `subscriptions/listen` ends at mcpivot in every pair: it outlives servers, keeps none of them busy, and is
-// told each change once.
+// `subscriptions/listen` ends at mcpivot in every pair: it outlives servers, keeps none of them busy, and
+// reports each change once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,7 @@ TEST_P(EraListens, the_first_lists_are_not_announced_as_changes) {
   client.meta = modern_meta();
   listen(client, everything);
   EXPECT_THAT(tools_of(client), Contains("echo"));
-  client.call("sleep", {{"ms", 600}});  // longer than announcements are held back
+  client.call("sleep", {{"ms", 600}});  // longer than announcements are delayed
   EXPECT_THAT(client.notifications, IsEmpty());
 }
 
@@ -131,7 +131,7 @@ TEST_P(EraListens, a_hundred_thousand_resources_are_harmless) {
   EXPECT_FALSE(is_error(client_.call("echo")));
 }
 
-// ---- Nothing is busy because of them.
+// ---- They keep nothing busy.
 
 TEST(EraListensIdle, a_server_rests_even_if_a_client_listens) {
   for (const Era client_era : {Era::legacy, Era::modern}) {

@@ -1,4 +1,4 @@
-// What mcpivot does for a session, it does in all four pairs of a client and a server: notices, crash
+// What mcpivot does for a session works in all four pairs of a client and a server: notices, crash
 // reports, new generations, changes of lists, replay.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ using testing::StartsWith;
 class EraPairs : public testing::TestWithParam<EraPair> {
  protected:
   Era era() const { return GetParam().client; }
-  // A client of its era, of a server of its era.
+  // A client of its era, with a server of its era.
   void start(const Strings& server = {}, const Strings& options = {}) {
     Strings all = of_era(GetParam().server, {"--script", "script", "--journal", "journal"});
     all.insert(all.end(), server.begin(), server.end());
@@ -29,11 +29,11 @@ class EraPairs : public testing::TestWithParam<EraPair> {
     greet(client(), era());
   }
   Client& client() { return *client_; }
-  // From its next start on, the server has this, too.
+  // From its next start on, the server also has this.
   void change(const json::object& options) { run_->script(options); }
   Strings journal() const { return lines_of(run_->folder() / "journal"); }
 
-  // The client wants to know when the lists change; and it hears of it, once.
+  // The client asks to be told of changed lists; and it is told, once.
   void listen_to_tools() {
     if (era() == Era::modern) listen_ = listen(client(), {{"toolsListChanged", true}});
   }
@@ -143,7 +143,7 @@ TEST_P(EraPairs, a_resource_update_is_announced_in_each_generation) {
     client().request("resources/subscribe", {{"uri", "fake://hello"}});
   for (int generation = 1; generation <= 3; ++generation) {
     SCOPED_TRACE(generation);
-    // A held subscription may be opened after the first call has come through.
+    // A held subscription may be opened after the first call has passed.
     json::object told;
     ASSERT_TRUE(wait_until(
         [&] {

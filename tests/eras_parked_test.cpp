@@ -1,5 +1,5 @@
 // A legacy server's question becomes a round of the modern client's call, which is parked until its retry
-// comes. Nothing runs twice, hangs or reaches somebody else.
+// arrives. Nothing runs twice, hangs or reaches another client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -118,7 +118,7 @@ TEST_F(EraParked, a_forged_reused_or_foreign_state_reaches_no_server) {
        {json::value("forged"), json::value(""), json::value(close), json::value(state_in(theirs)),
         json::value(7), json::value(nullptr), json::value(std::string(1 << 20, 'x'))})
     EXPECT_EQ(refused(params, state), -32602) << json::serialize(state).substr(0, 80);
-  // It is this one's, but for something else.
+  // It belongs to this client, but to another call.
   EXPECT_EQ(refused(call_of("require", rounds({round_of(roots)})), json::value(state_in(answer))), -32602);
   EXPECT_EQ(refused(call_of("echo", rounds({round_of(form)})), json::value(state_in(answer))), -32602);
   json::object prompt = {{"name", "greet"}, {"requestState", state_in(answer)}};

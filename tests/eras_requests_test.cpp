@@ -24,7 +24,7 @@ class EraOfRequests : public testing::TestWithParam<Era> {
 INSTANTIATE_TEST_SUITE_P(Servers, EraOfRequests, testing::Values(Era::legacy, Era::modern),
                          [](const auto& era) { return text(era.param); });
 
-// ---- What a modern request must say of itself.
+// ---- What a modern request must contain.
 
 TEST_P(EraOfRequests, a_modern_request_without_the_required_meta_is_rejected) {
   greet(client_, Era::modern);
@@ -179,7 +179,7 @@ TEST(EraDiscovery, does_not_start_a_server_whose_era_is_known) {
       Client first(runs.run());
       discover(first);
       greet(first, era);
-      EXPECT_EQ(own(first, "echo", {{"text", "on"}}), "on");  // it has been started again after the question
+      EXPECT_EQ(own(first, "echo", {{"text", "on"}}), "on");  // it was started again after the question
     }
     const int before = runs.starts();
     Client second(runs.run());

@@ -1,5 +1,5 @@
-// A server is spoken to in its client's era if it takes that, and else in the other one. What it takes is
-// found out once, and again when it turns out to be wrong.
+// mcpivot talks to a server in its client's era if the server accepts that, and otherwise in the other one.
+// What it accepts is detected once, and again if that turns out to be wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ Era other(Era era) {
   return era == Era::modern ? Era::legacy : Era::modern;
 }
 
-// "2026-07-28 (modern era)", as the status has it.
+// "2026-07-28 (modern era)", as the status shows it.
 std::string protocol_of(Client& client) {
   return status_of(client, "protocol");
 }
@@ -38,7 +38,7 @@ void client_restarts(Client& client) {
 class EraRefused : public testing::TestWithParam<std::tuple<Era, const char*>> {
  protected:
   Era client_era() const { return std::get<0>(GetParam()); }
-  // A server of the other era that refuses this client's in this way.
+  // A server of the other era that rejects this client's in this way.
   Strings server() const {
     const Era its = other(client_era());
     if (std::string(std::get<1>(GetParam())) == "error") return of_era(its);
@@ -98,7 +98,7 @@ TEST_P(EraRefused, the_rejected_era_is_tried_again_once_the_server_supports_it) 
     EXPECT_EQ(own(second, "echo", {{"text", "on"}}), "on");
     EXPECT_THAT(protocol_of(second), StartsWith(protocol_in(client_era())));
   }
-  // Two for each of the others: what was known doesn't hold, so the client's own era is tried again.
+  // Two for each of the others: what was known is no longer true, so the client's own era is tried again.
   const int starts = 4;
   EXPECT_EQ(runs.starts(), starts);
   Client third(runs.run());
@@ -107,7 +107,7 @@ TEST_P(EraRefused, the_rejected_era_is_tried_again_once_the_server_supports_it) 
   EXPECT_EQ(runs.starts(), starts + 1);
 }
 
-// ---- Servers that take what they get.
+// ---- Servers that accept what they get.
 
 TEST(EraOfServers, is_the_clients_if_the_server_supports_both) {
   for (const Era era : {Era::legacy, Era::modern}) {
@@ -141,7 +141,7 @@ TEST(EraOfServers, configured_but_unsupported_by_the_server_is_an_error) {
   EXPECT_THAT(words, HasSubstr("rejected `server/discover`: Method not found"));
 }
 
-// ---- Silence. Its limit is 5 s, which is waited for once.
+// ---- Silence. Its time limit is 5 s, and passes once.
 
 TEST(EraOfServers, that_stay_silent_is_the_other_one_and_then_remembered) {
   const EraRuns runs(of_era(Era::modern, {"--deaf"}));
@@ -160,7 +160,7 @@ TEST(EraOfServers, that_stay_silent_is_the_other_one_and_then_remembered) {
     EXPECT_THAT(protocol_of(first), StartsWith(protocol_in(Era::modern)));
   }
   Client second(runs.run());
-  second.initialize("2025-06-18");  // another kind of client, so that nothing but the era is known
+  second.initialize("2025-06-18");  // another kind of client, so that only the era is known
   EXPECT_EQ(own(second, "echo", {{"text", "on"}}), "on");
 }
 
@@ -270,7 +270,7 @@ TEST(EraOfServers, is_probed_again_when_a_server_that_accepted_neither_is_restar
     Client client(runs.run());
     greet(client, client_era);
     runs.script(broken);
-    // The first time it is taken for what it was, the second time it is tried in both eras.
+    // The first time it is treated as what it was, the second time it is tried in both eras.
     EXPECT_TRUE(is_error(client.call("pivot_restart")));
     EXPECT_TRUE(is_error(client.call("pivot_restart")));
     runs.script(good);
@@ -320,7 +320,7 @@ TEST(EraOfDaemons, is_detected_again_after_the_daemon_was_replaced) {
       greet(client, client_era);
       EXPECT_EQ(own(client, "echo", {{"text", "on"}}), "on");
       daemon.restart({"--era", text(other(before))});
-      // What is under way when the new one is noticed may fail; nothing is made twice.
+      // What is in flight when the new daemon is noticed may fail; nothing is made twice.
       EXPECT_TRUE(wait_until([&] { return own(client, "echo", {{"text", "on"}}) == "on"; }, soon()));
       EXPECT_THAT(protocol_of(client), HasSubstr("(" + text(other(before)) + " era"));
     }

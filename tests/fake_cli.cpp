@@ -1,4 +1,4 @@
-// A CLI that describes its tools with whatever a file says, and misbehaves as its arguments ask.
+// A CLI that describes its tools with the content of a file, and misbehaves as its arguments say.
 //
 //   fake_cli SCHEMA schema --json        prints the file SCHEMA, and obeys lines in it that begin with "!"
 //   fake_cli SCHEMA DEED [ARGUMENT…]     see the table at the end
@@ -29,7 +29,7 @@ namespace json = boost::json;
   while (true) pause();
 }
 
-// Until somebody who has the FIFO open for writing closes it.
+// Until whoever has the FIFO open for writing closes it.
 void wait_at(const std::string& gate) {
   std::ifstream file(gate);
   std::string(std::istreambuf_iterator<char>(file), {});
@@ -63,7 +63,7 @@ int print_schema(const std::string& path) {
   return 0;
 }
 
-// Leaves a child behind that has our pipes open; in a session of its own if it is to flee.
+// Leaves a child behind that has our pipes open; in its own session if it is to escape.
 int leave_child(const std::string& pid_file, bool flees) {
   int ready[2];
   if (pipe(ready) != 0) return 1;
@@ -162,7 +162,7 @@ const std::map<std::string, std::function<int(const Words&)>> deeds = {
        return 0;
      }},
     {"crowd",
-     [](const Words& words) {  // tells a file when it comes and when it goes
+     [](const Words& words) {  // a file records when it starts and when it ends
        note(words.at(0), "+");
        usleep(10'000);
        note(words.at(0), "-");

@@ -1,9 +1,9 @@
-// An MCP server over HTTP that misbehaves as it is told: by its options for all requests, by the tool
-// "misbehave" for a single call. One thread per connection, blocking: each misdeed is a few lines in a row.
+// An MCP server over HTTP that misbehaves as it is told to: by its options for all requests, by the tool
+// "misbehave" for a single call. One thread per connection, blocking: each misdeed is a few lines of code.
 //
-// It is of the legacy era, the modern one or both (--era). In the modern one it rejects a request whose
-// headers don't say what its body says, and writes down when the client closes a connection that it still
-// works for.
+// It supports the legacy era, the modern one or both (--era). In the modern one it rejects a request whose
+// headers contradict its body, and records when the client closes a connection for which it is still
+// working.
 //
 // It prints "listening on PORT", then serves until it is killed.
 #include <sys/socket.h>
@@ -46,7 +46,7 @@ struct Options {
   bool no_session = false;        // gives no session id
   bool old = false;               // speaks HTTP+SSE of 2024-11-05 alone
   bool forgetful = false;         // forgets each session as soon as it has listed its tools
-  bool bad_request = false;       // an unknown session is a 400, as some servers have it
+  bool bad_request = false;       // an unknown session is a 400, as with some servers
   unsigned short tunnel = 0;      // CONNECT to anywhere leads to this port
   std::string era = "legacy";     // or modern, or both
   std::string reject;             // handshakes of both eras, with these words
@@ -118,7 +118,7 @@ class Connection {
     const std::scoped_lock lock(one_line_at_a_time);
     std::ofstream file(options.journal, std::ios::app);
     file << options.life << ' ' << what << ' ' << details << std::endl;
-    if (!file) ::_exit(3);  // what is not written down must not happen
+    if (!file) ::_exit(3);  // nothing may happen that isn't recorded
   }
 
   void write(const std::string& bytes) { asio::write(*socket_, asio::buffer(bytes)); }
@@ -158,7 +158,7 @@ class Connection {
 
   void handle(const Request& request) {
     if (request.method == "CONNECT") return tunnel();
-    // It offers no sign-in, and says so to everybody.
+    // It offers no sign-in, and tells everyone so.
     if (request.target.starts_with("/.well-known/")) return reply(404, "text/plain", "no");
     if (!options.header.empty() && request.head.find("\r\n" + options.header + "\r\n") == std::string::npos)
       return turn_away(401, "who are you?");
@@ -427,7 +427,7 @@ class Connection {
           {"where",
            {{"type", "object"}, {"properties", {{"zone", {{"type", "string"}, {"x-mcp-header", "Zone"}}}}}}}};
       list.push_back({{"name", "route"}, {"inputSchema", {{"type", "object"}, {"properties", properties}}}});
-      // No client may offer this one.
+      // No client may list this tool.
       list.push_back(
           {{"name", "wrong_route"}, {"inputSchema", {{"type", "object"}, {"x-mcp-header", "Root"}}}});
       list.push_back({{"name", "change"}, {"inputSchema", {{"type", "object"}}}});
@@ -612,7 +612,7 @@ class Connection {
       if (arguments.contains("cleanly")) return write("0\r\n\r\n");
       throw std::runtime_error("broken off");
     }
-    if (how == "break stream") {  // of its own accord's notifications
+    if (how == "break stream") {  // the stream for its own notifications
       const std::scoped_lock lock(mutex);
       for (auto& [session, stream] : streams)
         if (stream) stream->shutdown(tcp::socket::shutdown_both);

@@ -1,4 +1,4 @@
-// fake_server: the MCP server that tests put behind mcpivot. By default it is small and proper; its options
+// fake_server: the MCP server that tests put behind mcpivot. By default it is small and correct; its options
 // and tools (see --help and fake/) make it late, rude, short-lived or dead.
 #include <sys/resource.h>
 
@@ -11,7 +11,7 @@
 
 namespace {
 
-// A crash on purpose should leave no core file in the middle of a test.
+// A deliberate crash should not leave a core file in the middle of a test.
 void forbid_core_dumps() {
   const rlimit none{0, 0};
   setrlimit(RLIMIT_CORE, &none);

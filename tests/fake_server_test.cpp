@@ -1,4 +1,4 @@
-// The fake server and the harness without mcpivot in between: what the other tests trust.
+// The fake server and the harness without mcpivot in between: what the other tests rely on.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

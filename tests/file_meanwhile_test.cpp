@@ -1,4 +1,4 @@
-// The configuration file changes while somebody waits for a server in it.
+// The configuration file changes while requests wait for a server in it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What a client is told of the servers behind mcpivot as such: which there are, which could not start, what
-// is wrong with the file that names them; and that the names it has seen stay.
+// What a client is told about the servers behind mcpivot: which exist, which could not start, what
+// is wrong with the file that lists them; and that the names it has seen stay the same.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -19,7 +19,7 @@ using testing::StartsWith;
 const json::object missing{{"command", "/no/such/program"}, {"active", true}};
 const char* const no_json = "{\n  \"mcpServers\":";
 
-// The first answer of this tool whose first block has that in it.
+// The first answer of this tool whose first block contains that.
 std::string wait_told(Client& client, const std::string& tool, const std::string& part) {
   std::string text;
   EXPECT_TRUE(
@@ -115,7 +115,7 @@ TEST(FleetNews, a_daemon_that_was_away_at_startup_is_announced_when_it_is_ready)
   EXPECT_EQ(blocks(client.call("alpha__echo")), 1U) << "told twice";
 }
 
-// ---- Trouble with the file.
+// ---- Problems with the file.
 
 TEST(FleetNews, an_invalid_config_file_is_reported_where_a_model_looks) {
   Client client({.config = no_json});
@@ -187,7 +187,7 @@ TEST(SeenNames, of_a_single_server_stay_bare_when_a_second_one_comes) {
   for (const char* prompt : {"mine", "beta__mine"})
     EXPECT_TRUE(client.request("prompts/get", {{"name", prompt}}).contains("result")) << prompt;
 
-  // Also after it was away.
+  // Also after it was removed and added again.
   const json::value alpha = servers.at("alpha");
   servers.erase("alpha");
   rewrite(client, file_of(servers));

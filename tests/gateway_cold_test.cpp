@@ -1,4 +1,4 @@
-// Servers that start for the first time, with nothing known of them: what they have isn't denied meanwhile.
+// Servers that start for the first time, about which nothing is known: mcpivot doesn't deny what they have.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::Not;
 
-// One that takes its time to start.
+// One that is slow to start.
 json::object slow(json::object more = {}) {
   return server({"--name", "slow", "--delay", "initialize=700", "--only", "echo,sleep"}, std::move(more));
 }
@@ -25,7 +25,7 @@ json::object silent(json::object more = {}) {
   return server({"--hold", "initialize"}, std::move(more));
 }
 
-// Longer than anybody waits for servers that start.
+// Longer than any request waits for servers that start.
 Deadline at_last() {
   return in(seconds(20));
 }
@@ -93,7 +93,7 @@ TEST(ColdGateway, servers_that_take_longer_are_named) {
               AllOf(HasSubstr("no tool is called \"silent__echo\""), HasSubstr("Still starting")));
   EXPECT_THAT(json::serialize(client.await(direct, at_last())),
               AllOf(HasSubstr("Unknown tool: silent__echo"), HasSubstr("Still starting")));
-  // What the list lacks, the model is told with the next answer, once.
+  // The model is told once, with the next answer, what the list lacked.
   EXPECT_THAT(client.call_text("other__echo", {{"text", "x"}}),
               AllOf(HasSubstr("still starting"), HasSubstr("\"silent\""), Not(HasSubstr("mute"))));
   EXPECT_EQ(client.call_text("other__echo", {{"text", "y"}}), "y");
@@ -146,7 +146,7 @@ TEST(ColdGateway, waiting_requests_are_answered_when_mcpivot_ends) {
 
 class Remembered : public testing::Test {
  protected:
-  // The same cache for all of them.
+  // They all share a cache.
   ClientOptions run(const json::object& servers) const {
     ClientOptions options = with(servers);
     options.environment = environment();

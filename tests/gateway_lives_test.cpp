@@ -169,7 +169,7 @@ TEST(Gateway, a_server_rests_only_after_the_results_of_its_tasks_were_fetched) {
   };
   client.call("pivot_deactivate", {{"server", "beta"}});
   client.call("pivot_deactivate", {{"server", "gamma"}});
-  ASSERT_TRUE(rests("gamma"));  // and so would the other one, which was told so before it
+  ASSERT_TRUE(rests("gamma"));  // and so would the other one, which was told so earlier
   EXPECT_THAT(own_text(client.request("tasks/result", {{"taskId", task}})), HasSubstr("the result of"));
   EXPECT_TRUE(rests("beta"));
 }

@@ -132,7 +132,7 @@ TEST(Gateway, a_malformed_log_message_reaches_the_client_as_valid_json) {
   servers["alpha"] = server({"--inject", fifo}, {{"active", true}});
   Client client(with(servers));
   start(client);
-  // What it says, and what of it reaches the client.
+  // What the server sends, and what of it reaches the client.
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"", ""},
       {R"(,"params":[])", R"(,"params":[])"},
@@ -205,7 +205,7 @@ TEST(Gateway, task_requests_reach_the_server_of_the_task) {
   const json::object begun = client.request(
       "tools/call", {{"name", "beta__echo"}, {"arguments", json::object{}}, {"task", {{"ttl", 60000}}}});
   const json::value task = begun.at("result").at("task").at("taskId");
-  // The second time it has ended, and is still known.
+  // By the second time it has ended, and is still known.
   for (int i = 0; i < 2; ++i)
     EXPECT_THAT(own_text(client.request("tasks/result", {{"taskId", task}})), HasSubstr("the result of"));
   EXPECT_TRUE(client.request("tasks/result", {{"taskId", "nobody's"}}).contains("error"));

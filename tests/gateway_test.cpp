@@ -1,4 +1,4 @@
-// Many servers behind one connection: only what is active is in the client's lists, and the rest is found.
+// Many servers behind one connection: only active ones are in the client's lists, and the rest can be found.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -11,7 +11,7 @@
 
 namespace harness {
 
-// A fake server, as it stands in a configuration file.
+// A fake server, as a configuration file describes it.
 inline boost::json::object server(const Strings& arguments, boost::json::object more = {}) {
   more["command"] = "${FAKE}";
   more["args"] = boost::json::value_from(arguments);
@@ -37,7 +37,7 @@ inline ClientOptions with(const boost::json::object& servers, const boost::json:
   return {.options = std::move(options), .config = file_of(servers, more)};
 }
 
-// All servers have spoken.
+// All servers have answered.
 inline void wait_ready(Client& client, const Strings& names) {
   for (const std::string& name : names)
     ASSERT_TRUE(wait_until(
@@ -55,14 +55,14 @@ inline void start(Client& client, const Strings& names = {"alpha", "beta"}) {
   wait_ready(client, names);
 }
 
-// Replaces the configuration file at once.
+// Replaces the configuration file atomically.
 inline void rewrite(Client& client, const std::string& text) {
   const std::filesystem::path file = client.directory() / "mcpivot.json";
   std::ofstream(file.string() + ".new") << text;
   std::filesystem::rename(file.string() + ".new", file);
 }
 
-// Of these names, those of one server.
+// The names among these that belong to one server.
 inline Strings with_prefix(const Strings& names, const std::string& prefix) {
   Strings found;
   for (const std::string& name : names)

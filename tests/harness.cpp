@@ -19,7 +19,7 @@ json::object message_of(std::string_view method, const json::value& params) {
   return message;
 }
 
-// Members that it has already stay as they are.
+// Members that it already has are not replaced.
 json::value with_meta(const json::value& params, const json::object& meta) {
   json::object all = params.is_null() ? json::object() : params.as_object();
   json::object merged = meta;
@@ -239,7 +239,7 @@ std::string content_of(const fs::path& path) {
 }
 
 bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline) {
-  // One look is not at all of them at once, so one could wake another behind our back.
+  // One look doesn't see all of them at once, so one could wake another unnoticed.
   constexpr int looks = 20;
   int in_a_row = 0;
   return wait_until(

@@ -1,5 +1,5 @@
-// What end-to-end tests stand on: a child process whose three pipes never deadlock, and a client that speaks
-// JSON-RPC through mcpivot. What goes wrong is thrown, and so fails the test with what the child wrote to
+// The basis of end-to-end tests: a child process whose three pipes never deadlock, and a client that speaks
+// JSON-RPC through mcpivot. Errors are thrown, and so fail the test with what the child wrote to
 // stderr. One thread.
 #pragma once
 
@@ -27,11 +27,11 @@ using namespace host;
 
 using Deadline = std::chrono::steady_clock::time_point;
 
-// From now; longer when a sanitizer slows everything.
+// From now; longer if a sanitizer slows everything down.
 Deadline in(std::chrono::milliseconds time);
 // Long enough for anything that should happen at once.
 Deadline soon();
-// Long enough for what moves hundreds of megabytes.
+// Long enough for moving hundreds of megabytes.
 Deadline in_a_while();
 
 using Strings = std::vector<std::string>;
@@ -44,7 +44,7 @@ struct Stdio {
   int err = -1;
 };
 
-// A process in a process group of its own. While one of its functions waits, all of its pipes are served.
+// A process in its own process group. While one of its functions waits, all of its pipes are served.
 // The destructor kills it, its group and all of its descendants.
 class Child {
  public:
@@ -56,22 +56,22 @@ class Child {
 
   pid_t pid() const { return pid_; }
   void send_line(std::string_view line);  // adds the newline
-  void send_raw(std::string_view bytes);  // throws if they are not taken soon
-  // For a child that does not read: queues the bytes, and says whether all were taken by then.
+  void send_raw(std::string_view bytes);  // throws if they are not accepted soon
+  // For a child that doesn't read: queues the bytes, and says whether all were accepted by then.
   bool offer(std::string_view bytes, Deadline deadline);
   std::size_t unsent() const { return unsent_.size() - sent_; }
   void close_stdin();
-  // Stops taking stdout, so that the child feels a reader that does not read; or goes on.
+  // Stops reading stdout, so that the child faces a reader that doesn't read; or resumes.
   void pause_reading(bool paused) { paused_ = paused; }
   // The next line without its newline; nothing at the deadline or the end of stdout.
   std::optional<std::string> read_line(Deadline deadline);
-  // The end of stdout. False at the deadline, or if a line came first, which read_line then yields.
+  // The end of stdout. False at the deadline, or if a line arrived first, which read_line then returns.
   bool wait_end(Deadline deadline);
   void signal(int number) const;
-  // The status as waitpid gives it, and nothing at the deadline.
+  // The status as waitpid returns it, and nothing at the deadline.
   std::optional<int> wait_exit(Deadline deadline);
   const std::string& stderr_text() const { return stderr_; }
-  bool wait_stderr(std::string_view part, Deadline deadline);  // until it has said that
+  bool wait_stderr(std::string_view part, Deadline deadline);  // until it has printed that
   bool wait_stderr_end(Deadline deadline);
 
  private:
@@ -89,23 +89,23 @@ class Child {
   bool paused_ = false;
   bool close_when_sent_ = false;
   std::string unsent_;
-  std::size_t sent_ = 0;  // how much of unsent_ is on its way already
+  std::size_t sent_ = 0;  // how much of unsent_ has already been sent
   std::string received_;
-  std::size_t taken_ = 0;     // how much of received_ was yielded
+  std::size_t taken_ = 0;     // how much of received_ was returned
   std::size_t searched_ = 0;  // how much of it is known to have no newline
   std::string stderr_;
   std::optional<int> status_;
 };
 
-// How a program ended, and all that it said.
+// How a program ended, and everything that it printed.
 struct Outcome {
   pid_t pid = -1;      // which it had
-  int exit_code = -1;  // -1: a signal ended it, or it goes on
+  int exit_code = -1;  // -1: a signal ended it, or it is still running
   std::string out;
   std::string err;
 };
 
-// Runs it to its end, with nothing on its stdin.
+// Runs it to its end, with an empty stdin.
 Outcome run_to_end(const Strings& command, const Environment& added = {},
                    const std::filesystem::path& directory = {},
                    std::chrono::milliseconds patience = std::chrono::seconds(5));
@@ -124,7 +124,7 @@ struct ClientOptions {
   Environment environment = {};
   // NOLINTEND(readability-redundant-member-init)
   bool direct = false;  // without mcpivot in between
-  // The fake server is a copy of its own: to stop it ends all who run its program, other tests' servers too.
+  // The fake server is a separate copy: stopping it ends all who run its program, other tests' servers too.
   bool own_program = false;
 };
 
@@ -138,7 +138,7 @@ class Client {
   Child& child() { return child_; }
   const std::filesystem::path& directory() const { return directory_.path(); }
 
-  // The handshake, with a client that can do everything; the answer to `initialize`.
+  // The handshake of a client with all capabilities; the answer to `initialize`.
   boost::json::object initialize(std::string_view version = "2025-06-18");
   // Sends and returns the id; `await` gets the answer, which has `result` or `error`.
   std::int64_t send(std::string_view method, const boost::json::value& params = nullptr);
@@ -152,14 +152,14 @@ class Client {
   std::string call_text(std::string_view tool, const boost::json::object& arguments = {});
   void notify(std::string_view method, const boost::json::value& params = nullptr);
 
-  // The next one of that method, kept or new.
+  // The next one of that method, whether kept or new.
   boost::json::object expect_notification(std::string_view method, Deadline deadline = soon());
   boost::json::object expect_request(std::string_view method, Deadline deadline = soon());
   void answer(const boost::json::object& request, const boost::json::value& result);
   void refuse(const boost::json::object& request, int code, std::string_view message);
 
-  // What each request says of its client from now on, in `params._meta`: it is a modern one (2026-07-28), and
-  // needs no handshake.
+  // What each request says about its client from now on, in `params._meta`: it is a modern one (2026-07-28),
+  // and needs no handshake.
   std::optional<boost::json::object> meta;
 
   // Takes one message of any kind and keeps it; false at the deadline or the end.
@@ -177,7 +177,7 @@ class Client {
   std::int64_t next_id_ = 1;
 };
 
-// The first text in a tool's answer, also of an error: its message.
+// The first text in a tool's answer; for an error, its message.
 std::string text_of(const boost::json::object& answer);
 
 std::vector<std::string> mcpivot_command(const ClientOptions& options);
@@ -186,7 +186,7 @@ Environment private_folders(const std::filesystem::path& directory);
 // All of a file; empty if there is none.
 std::string content_of(const std::filesystem::path& path);
 
-// All of them sleep, and none will wake by itself before a timer of its own runs out.
+// All of them sleep, and none will wake by itself before one of its own timers runs out.
 bool wait_at_rest(const std::vector<pid_t>& pids, Deadline deadline);
 // For what has no event to wait for, such as the process table: looks every millisecond.
 bool wait_until(const std::function<bool()>& predicate, Deadline deadline);

@@ -148,12 +148,12 @@ void Child::write_some() {
       sent_ = 0;
     }
   } else if (errno != EAGAIN && errno != EINTR) {
-    close_fd(stdin_);  // nobody reads there any more
+    close_fd(stdin_);  // nobody is reading there anymore
   }
   if (unsent_.empty() && close_when_sent_) close_fd(stdin_);
 }
 
-// False at the end, and then the descriptor is closed.
+// False at the end, after closing the descriptor.
 bool Child::read_some(int& fd, std::string& into) {
   std::array<char, 65536> chunk{};
   const ssize_t got = read(fd, chunk.data(), chunk.size());
@@ -212,7 +212,7 @@ std::optional<std::string> Child::read_line(Deadline deadline) {
   if (end == std::string::npos) return std::nullopt;
   std::string line = received_.substr(taken_, end - taken_);
   taken_ = searched_ = end + 1;
-  if (taken_ == received_.size() || taken_ > (1 << 20)) {  // or it would hold all that ever came
+  if (taken_ == received_.size() || taken_ > (1 << 20)) {  // or it would keep everything that ever arrived
     received_.erase(0, taken_);
     taken_ = searched_ = 0;
   }

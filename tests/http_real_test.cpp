@@ -31,7 +31,7 @@ Daemon resumable() {
   return {port, {"node", peers + "/lib/resumable-daemon.mjs", std::to_string(port)}};
 }
 
-// The rest of the tests would be a feast of failures without these.
+// Without these packages, every other test would fail.
 class RealDaemons : public testing::Test {
  protected:
   void SetUp() override {
@@ -138,7 +138,7 @@ TEST_F(RealDaemons, a_daemon_that_moves_to_another_port_and_back_is_found_again)
   EXPECT_EQ(elsewhere.times(R"(1 echo {"text":"here"})"), 0u);
 }
 
-// Calls go on and on while the daemon is killed and started; every one of them is answered once, and one that
+// Calls continue while the daemon is killed and started; each one is answered once, and one that
 // has an effect is made at most once.
 template <class Restart>
 void restart_under_load(Client& client, int restarts, const std::string& unsafe, const std::string& safe,
@@ -200,7 +200,7 @@ void run(const std::string& command) {
     throw std::runtime_error("failed: " + command);
 }
 
-// The system's, or one that ./dev fetched.
+// The system's nginx, or the one that ./dev fetched.
 std::string nginx_program() {
   const char* fetched = std::getenv("NGINX");
   return fetched != nullptr ? fetched : "/usr/sbin/nginx";

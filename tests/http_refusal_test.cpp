@@ -1,4 +1,4 @@
-// HTTP daemons that are there and say no: nobody waits for them as for one that is away.
+// HTTP daemons that run but refuse: no request waits for them as it would for one that is away.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ std::string refused_call(Client& client) {
   return text_of(answer);
 }
 
-// For longer than a loop with back-off would leave it alone.
+// For longer than the pauses of a retry loop with back-off.
 bool is_left_alone(Client& client) {
   constexpr std::string_view words = "refused by the server ";
   return wait_until(
@@ -49,7 +49,7 @@ TEST(HttpRefusal, missing_credentials_are_reported_to_each_call_at_once) {
   EXPECT_EQ(status_of(client, "state"), "failed");
 }
 
-// Its tools aren't known, but that is no reason to say that they don't exist.
+// Its tools aren't known, but that doesn't mean that they don't exist.
 TEST(HttpRefusal, a_call_of_one_of_several_servers_gets_the_reason_and_tries_again) {
   const FakeDaemon daemon({"--header", "Authorization: Bearer t0ps3cret"});
   Client client(with({{"app", {{"url", daemon.url()}, {"active", true}}},

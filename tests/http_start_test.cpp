@@ -1,4 +1,4 @@
-// Daemons that mcpivot starts and stops because it was told to, and daemons that it leaves alone.
+// Daemons that mcpivot starts and stops because it is configured to, and daemons that it leaves alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ class Unstarted {
   }
   int port() const { return port_; }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(port_) + "/mcp"; }
-  // Each start leaves a line in a file.
+  // Each start adds a line to a file.
   std::string command() const {
     return "echo $$ >> " + pid_file() + "; exec " + fake_daemon_binary() + " --port " +
            std::to_string(port_) + " --journal " + (directory_.path() / "journal").string();
@@ -38,7 +38,7 @@ class Unstarted {
   }
   void kill() const {
     for (const pid_t pid : pids()) ::kill(pid, SIGKILL);
-    // To the last of its threads, which hold its connections open.
+    // Until the last of its threads, which hold its connections open, has ended.
     for (const pid_t pid : pids()) EXPECT_TRUE(wait_until([&] { return ::kill(pid, 0) != 0; }, soon()));
   }
   const std::filesystem::path& directory() const { return directory_.path(); }

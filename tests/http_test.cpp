@@ -1,4 +1,4 @@
-// HTTP daemons behind mcpivot: the client's stdio stays, the daemon comes and goes.
+// HTTP daemons behind mcpivot: the client's stdio stays, while the daemon comes and goes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ json::object misbehave(Client& client, const std::string& how, json::object more
   return client.call("misbehave", more);
 }
 
-// The daemon works on a call of this tool, and will until it is released.
+// The daemon is working on a call of this tool, until it is released.
 std::int64_t held_call(Client& client, FakeDaemon& daemon, const std::string& tool,
                        const std::string& life = "1") {
   const std::size_t before = daemon.times(life + " " + tool + " {}");
@@ -145,7 +145,7 @@ TEST(HttpSession, redirects_on_the_same_origin_are_followed) {
   EXPECT_EQ(client.call_text("echo", {{"text", "there"}}), "there");
 }
 
-// ---- The daemon goes and comes.
+// ---- The daemon goes away and returns.
 
 TEST(HttpDaemonAway, waiting_requests_are_answered_in_order_when_it_is_back) {
   FakeDaemon daemon;
@@ -158,7 +158,7 @@ TEST(HttpDaemonAway, waiting_requests_are_answered_in_order_when_it_is_back) {
   EXPECT_THAT(status_of(client, "connection"), StartsWith("away for"));
   EXPECT_THAT(status_of(client, "last error"), HasSubstr("refused"));
   daemon.start();
-  // The daemon has many threads: the answer that carries the notice is the first one, of whichever call.
+  // The daemon has many threads: the first answer carries the notice, whichever call it belongs to.
   Strings notices;
   for (std::size_t i = 0; i < sent.size(); ++i) {
     const json::object answer = client.await(sent[i]);
@@ -199,7 +199,7 @@ TEST(HttpDaemonAway, texts_do_not_mention_pivot_logs_without_access_to_a_log) {
   const json::object hello = client.initialize();
   EXPECT_THAT(std::string(hello.at("result").at("instructions").as_string()),
               AllOf(HasSubstr("pivot_status"), Not(HasSubstr("pivot_logs"))));
-  // At once, though what the daemon itself would have to answer waits for it.
+  // Immediately, although requests for the daemon itself wait for it.
   EXPECT_THAT(text_of(client.call("pivot_logs")),
               AllOf(HasSubstr("mcpivot did not start the server"),
                     HasSubstr("mcpivot's own tools here: pivot_restart, pivot_status.")));
@@ -350,7 +350,7 @@ TEST(HttpForgotten, the_stream_for_the_daemons_own_messages_is_reopened) {
   EXPECT_FALSE(is_error(client.await(id)));
 }
 
-// ---- Bad input: an error for the one call that it concerns.
+// ---- Bad input: an error for the one call that it affects.
 
 TEST(HttpBadInput, is_an_error_only_for_the_call_it_concerns) {
   FakeDaemon daemon;

@@ -1,5 +1,5 @@
-// `mcpivot install` and `uninstall` take care of files that are not theirs: those that they cannot read or
-// write, links, folders, names that are taken.
+// `mcpivot install` and `uninstall` are careful with files that aren't theirs: those that they can't read or
+// write, symlinks, folders, names that are taken.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -79,7 +79,7 @@ TEST_F(InstallCare, uninstall_removes_only_folders_that_install_created) {
   good({"uninstall", "claude"});
   EXPECT_EQ(everything(), before);
 
-  // What two clients share goes with the second, whichever was there first; what others put there stays.
+  // What two clients share is removed with the second one, in either order; what others added stays.
   good({"install", "claude"});
   good({"install", "cursor"});
   good({"uninstall", "claude"});
@@ -117,7 +117,7 @@ TEST_F(InstallCare, a_failed_install_changes_nothing_and_says_so) {
 
   write(".cursor/mcp.json", odd_json);
   EXPECT_THAT(run({"install", "cursor"}).err, HasSubstr("Nothing was changed."));
-  // The link has no place: a file stands where its folder should be.
+  // The symlink can't be created: a file is where its folder should be.
   write(".claude/skills", "a file");
   const auto without_skill = everything();
   EXPECT_THAT(run({"install", "skill"}).err, HasSubstr("Nothing was changed."));

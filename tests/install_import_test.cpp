@@ -1,5 +1,5 @@
-// `mcpivot install --import` moves servers behind mcpivot, and `uninstall` gives them back, whatever was
-// changed meanwhile.
+// `mcpivot install --import` moves servers behind mcpivot, and `uninstall` restores them, whatever was
+// changed in the meantime.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ TEST_F(InstallImport, later_changes_by_others_are_kept) {
 TEST_F(InstallImport, a_server_that_was_changed_later_is_not_lost) {
   write(".cursor/mcp.json", R"({"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}})");
   good({"install", "cursor", "--import"});
-  // "a" was improved behind mcpivot, and somebody gave the client another "b".
+  // "a" was changed behind mcpivot, and the client was given another "b".
   std::string text = read("config/mcpivot/mcpivot.json");
   text.replace(text.find("\"x\""), 3, "\"x\", \"build\": \"make\"");
   write("config/mcpivot/mcpivot.json", text);
@@ -189,14 +189,14 @@ TEST_F(InstallImport, a_single_server_stays_active_without_further_advice) {
   EXPECT_THAT(good({"install", "cursor", "--import"}).out, Not(HasSubstr("inactive")));
 }
 
-// What is registered is what a client would start.
+// The registered command is what a client would start.
 TEST_F(InstallImport, the_registered_command_serves_the_imported_servers) {
   write(".mcp.json", R"({"mcpServers": {"fake": {"command": ")" + fake_server_binary() + R"("}}})");
   good({"install", "claude", "--scope", "project", "--import"});
   const json::object entry = parsed(".mcp.json").at("mcpServers").as_object().at("mcpivot").as_object();
   ClientOptions options;
   options.direct = true;
-  // By name, in the project's folder, as Claude Code does it.
+  // By name, in the project's folder, as Claude Code starts it.
   options.environment = {{"PATH", fs::path(mcpivot_binary()).parent_path().native() + ":/usr/bin:/bin"}};
   options.command = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", folder(),
                      std::string(entry.at("command").as_string())};

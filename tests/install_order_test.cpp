@@ -1,5 +1,5 @@
-// Whatever is installed in whichever clients, in any order: when all of it is uninstalled, again in any
-// order, every file is what it was, to the byte, and nothing is left over.
+// Whatever is installed in whichever clients, in any order: once all of it is uninstalled, also in any
+// order, every file has its old bytes, and nothing is left over.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ constexpr Where all_clients[] = {
     {"gemini", ".gemini/settings.json", ".gemini/settings.json", "mcpServers"},
     {"claude-desktop", "config/Claude/claude_desktop_config.json", nullptr, "mcpServers"}};
 
-// Comments, odd spacing, CRLF, commas at the end, other orders, servers that several clients have.
+// Comments, odd spacing, CRLF, trailing commas, other orders, servers that several clients have.
 const std::vector<std::string> json_files{
     std::string(lived_in),
     R"({"mcpServers": {"docs": {"command": "docs", "env": {"A": "1"}}, "own": {"command": "x"},}})",
@@ -107,7 +107,7 @@ class InstallOrder : public Install {
     Strings arguments{"install", where.client, "--scope", entry.scope, "--name", entry.name};
     if (!one_in(3)) arguments.emplace_back("--import");
     ASSERT_TRUE(mcpivot(arguments)) << story_;
-    // At home, some clients have one file for both.
+    // In the home folder, some clients have one file for both.
     if (for_project && project_ == "." && std::string_view(where.user_file) == where.project_file)
       installed_.erase({&where, "user", entry.name});
     if (!for_project && project_ == "." && where.project_file != nullptr &&
@@ -147,7 +147,7 @@ TEST_P(InstallAnyOrder, restores_every_file) {
 
 INSTANTIATE_TEST_SUITE_P(Seeds, InstallAnyOrder, testing::Range(1U, 25U));
 
-// The order that used to leave mcpivot's configuration behind: the client that came last goes first.
+// The order that used to leave mcpivot's configuration behind: the last client is uninstalled first.
 TEST_F(InstallOrder, the_last_client_installed_may_be_uninstalled_first) {
   write(".claude.json", lived_in);
   write(".cursor/mcp.json", json_files[1]);
@@ -170,7 +170,7 @@ TEST_F(InstallOrder, two_entries_in_one_file_are_both_removed_without_a_trace) {
   EXPECT_EQ(tree(), before);
 }
 
-// A colleague committed our entry: it isn't what to go back to.
+// A colleague committed our entry: it isn't the state to restore.
 TEST_F(InstallOrder, an_entry_that_was_already_in_the_file_is_removed_by_uninstall) {
   write(".mcp.json",
         R"({"mcpServers": {"mcpivot": {"command": "mcpivot", "args": ["--config", "mcpivot.json"]},)"
@@ -180,7 +180,7 @@ TEST_F(InstallOrder, an_entry_that_was_already_in_the_file_is_removed_by_uninsta
   EXPECT_EQ(boost::json::serialize(parsed(".mcp.json")), R"({"mcpServers":{"a":{"command":"x"}}})");
 }
 
-// A colleague reverts the file, or a person takes the entry out: the next install begins again from there.
+// A colleague reverts the file, or someone removes the entry: the next install starts from that state.
 TEST_F(InstallOrder, an_install_after_a_manual_revert_can_be_uninstalled) {
   write(".cursor/mcp.json", "{\"mcpServers\": {}}\n");
   good({"install", "cursor"});

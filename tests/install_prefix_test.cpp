@@ -44,7 +44,7 @@ TEST(InstallPrefix, contains_a_program_that_runs_and_finds_its_skill) {
   EXPECT_EQ(fs::canonical(links[0]), fs::canonical(prefix / "share/mcpivot/skill/SKILL.md"));
 }
 
-// A unit that systemd doesn't understand starts nothing, or leaves out what was to protect the system.
+// A unit that systemd doesn't understand starts nothing, or ignores what should protect the system.
 TEST(InstallPrefix, the_systemd_unit_is_valid) {
   const TemporaryDirectory directory;
   const fs::path prefix = directory.path() / "prefix";
@@ -64,10 +64,10 @@ TEST(InstallPrefix, the_systemd_unit_is_valid) {
   EXPECT_EQ(verified.exit_code, 0) << "./dev test installs systemd, for systemd-analyze";
   EXPECT_EQ(verified.out + verified.err, "");
   const Outcome wrong = verify(unit + "[Service]\nKillMood=mixed\n");
-  EXPECT_THAT(wrong.out + wrong.err, HasSubstr("KillMood"));  // it does look
+  EXPECT_THAT(wrong.out + wrong.err, HasSubstr("KillMood"));  // it does check these
 }
 
-// The newest version of glibc that the program asks for; and what other libraries it needs.
+// The newest version of glibc that the program requires; and which other libraries it needs.
 TEST(InstallPrefix, the_program_needs_only_the_documented_glibc) {
   if (is_instrumented()) GTEST_SKIP() << "NOT RUN: an instrumented build needs libraries of its own";
   const TemporaryDirectory directory;

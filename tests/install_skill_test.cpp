@@ -1,4 +1,4 @@
-// `mcpivot install skill`: the file that tells an AI how to use mcpivot, where the AI looks for it.
+// `mcpivot install skill`: the file that tells an AI how to use mcpivot, where the AI looks for such files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ TEST_F(InstallSkill, the_skill_is_a_symlink_to_mcpivots_file) {
   EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected);
   EXPECT_TRUE(expected.starts_with("---\nname: mcpivot\ndescription: "));
 
-  // An older version's text is renewed: by the next installation, and by the next run.
+  // An older version's text is updated by the next installation, and by the next run.
   write("data/mcpivot/skill/SKILL.md", "old");
   good({"install", "skill"});
   EXPECT_EQ(read(".claude/skills/mcpivot/SKILL.md"), expected);
@@ -37,7 +37,7 @@ TEST_F(InstallSkill, the_skill_is_a_symlink_to_mcpivots_file) {
   EXPECT_FALSE(exists("data/mcpivot/skill"));
 }
 
-// As a package lays it out: the name in PATH is registered, not the file of this version, and the skill is
+// As a package installs it: the name in PATH is registered, not this version's file, and the skill is
 // the package's.
 TEST_F(InstallSkill, a_packaged_mcpivot_registers_paths_that_upgrades_keep) {
   fs::create_directories(folder() / "opt/bin");

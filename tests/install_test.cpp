@@ -1,5 +1,5 @@
-// `mcpivot install`, `uninstall` and `init`: each client has us where it looks for servers, and nothing is
-// left of us after it.
+// `mcpivot install`, `uninstall` and `init`: each client finds us where it looks for servers, and nothing
+// of ours is left afterwards.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -98,7 +98,7 @@ TEST_F(Install, everything_else_in_the_file_keeps_its_bytes) {
   EXPECT_FALSE(exists(".claude.json.mcpivot-backup"));
 }
 
-// Teams commit these files: what they say must hold on other machines.
+// Teams commit these files: their content must be valid on other machines.
 TEST_F(Install, a_projects_entry_contains_no_paths_of_this_machine) {
   const fs::path bin = fs::path(mcpivot_binary()).parent_path();
   const Environment in_path{{"PATH", bin.native() + ":/usr/bin:/bin"}};
@@ -180,7 +180,7 @@ TEST_F(Install, typos_are_reported) {
               HasSubstr("has no project scope"));
 }
 
-// The clients themselves, where they are installed: they can list their servers without an account.
+// The real clients, if they are installed: they can list their servers without an account.
 class InstallReal : public Install, public testing::WithParamInterface<const char*> {
  protected:
   std::string list(const std::string& program) const {

@@ -1,4 +1,4 @@
-// For tests of `mcpivot install`, `uninstall` and `init`: a home of their own, with files as clients write
+// For tests of `mcpivot install`, `uninstall` and `init`: a home folder with files as clients write
 // them and as people leave them.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace harness {
 
-// The folder is home, and also the project.
+// The folder is the home, and also the project.
 class Install : public testing::Test {
  protected:
   void write(const std::filesystem::path& name, std::string_view text) const {
@@ -30,7 +30,7 @@ class Install : public testing::Test {
   bool exists(const std::filesystem::path& name) const {
     return std::filesystem::exists(std::filesystem::symlink_status(folder() / name));
   }
-  // All files, so that nothing appears unnoticed.
+  // All files, so that nothing is added unnoticed.
   std::vector<std::string> files() const {
     std::vector<std::string> all;
     for (const auto& entry : std::filesystem::recursive_directory_iterator(folder()))

@@ -25,14 +25,14 @@ class Issuer {
   const SigningKey& key() const { return key_; }
 
   void put(const std::string& path, const std::string& body, int status = 200);
-  // How often that was asked for; empty: anything.
+  // How often that path was requested; empty: any path.
   int asked(const std::string& path = {}) const;
-  // While it is held, nobody gets an answer.
+  // While it is held, no request is answered.
   void hold(bool held);
   void stop();
   void start();
 
-  // Claims that are good for this audience, with others in their place; null takes one away.
+  // Claims that are valid for this audience, some of them replaced; null removes one.
   std::string claims(const boost::json::object& others = {}) const;
   std::string token(const boost::json::object& others = {}) const { return key_.token(claims(others)); }
 

@@ -1,4 +1,4 @@
-// The journal: what clients and servers said, written while mcpivot runs, read from any terminal.
+// The journal: what clients and servers said, written while mcpivot runs and read from any terminal.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -30,7 +30,7 @@ json::array calls(Client& client, Strings arguments = {}) {
   return outcome.exit_code == 0 ? json::parse(outcome.out).as_array() : json::array();
 }
 
-// Until it has so many calls that have ended.
+// Until it has this many finished calls.
 bool wait_for_calls(Client& client, std::size_t count) {
   return wait_until(
       [&] {

@@ -1,4 +1,4 @@
-// What is too large, too deep or no message at all harms the one message concerned and nothing else, and is
+// What is too large, too deep or not a message affects only the message concerned, and is
 // never held in memory.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ using testing::Lt;
 
 constexpr std::size_t client_limit = 64 << 20;
 
-// Where the id stands in a message.
+// Where the id is in a message.
 constexpr std::array<std::string_view, 2> id_places = {"first", "last"};
 
 int error_code(const json::object& answer) {
@@ -30,7 +30,7 @@ int error_code(const json::object& answer) {
   return error ? error->at("code").to_number<int>() : 0;
 }
 
-// A message of exactly so many bytes: PAD in its text is replaced by as many x as it takes.
+// A message of exactly this many bytes: PAD in its text is replaced by as many x as needed.
 std::string padded(std::string message, std::size_t size) {
   const std::size_t at = message.find("PAD");
   return message.replace(at, 3, size + 3 - message.size(), 'x');
@@ -41,7 +41,7 @@ std::string notification_of(std::size_t size) {
       R"({"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"PAD"}})", size);
 }
 
-// A call of the tool `count` of exactly so many bytes.
+// A call of the tool `count` of exactly this many bytes.
 std::string call_of(std::size_t size, std::string_view id, std::string_view place) {
   const std::string body =
       R"("method":"tools/call","params":{"name":"count","arguments":{"pad":"PAD"}},"jsonrpc":"2.0")";
@@ -51,7 +51,7 @@ std::string call_of(std::size_t size, std::string_view id, std::string_view plac
 }
 
 // A server that reads the id of its first request, does what `script` says with $id and the $arguments, and
-// then is the fake server. A shell can write what the fake server would have to hold in memory, or cannot
+// then becomes the fake server. A shell can write what the fake server would have to hold in memory, or can't
 // say.
 ClientOptions first(const std::string& script, const std::vector<std::string>& arguments = {}) {
   ClientOptions options;
@@ -177,7 +177,7 @@ TEST(Limits, an_id_that_is_not_utf8_is_not_repeated_to_the_client) {
 }
 
 TEST(Limits, a_line_of_300_MB_from_the_server_is_skipped) {
-  // Plain text, and text that looks like the keys of a message over and over.
+  // Plain text, and text that repeatedly looks like the keys of a message.
   const std::string endless_keys = R"(yes '{"id":999,"method":"' | tr -d '\n' | head -c 30000000)";
   for (const std::string& line : {zeros_as("x", 300'000'000), endless_keys}) {
     SCOPED_TRACE(line);
@@ -267,7 +267,7 @@ TEST(Limits, an_unsupported_batch_becomes_an_error_for_the_requests_it_answers) 
   EXPECT_EQ(client.call_text("echo", {{"text", "after"}}), "after");
 }
 
-// As a server does that forgets to end its lines, or writes from two threads.
+// As if a server forgot to end its lines, or wrote from two threads.
 TEST(Limits, several_messages_on_one_line_become_errors_for_the_requests_they_answer) {
   Client client(first(R"(next; printf '{"jsonrpc":"2.0","id":%s,"result":{}}' "$id"
                          echo '{"jsonrpc":"2.0","method":"notifications/x"}'
@@ -293,7 +293,7 @@ TEST(Limits, garbage_between_messages_is_not_forwarded) {
   EXPECT_THAT(client.requests, IsEmpty());
 }
 
-// A server that turns each request into its answer, with all that was in it.
+// A server that turns each request into its answer, with everything that was in it.
 ClientOptions echoing() {
   ClientOptions options;
   options.command = {"sed", "-u", R"(s/"method":"echo"/"result":{}/)"};
@@ -349,7 +349,7 @@ TEST(Limits, a_message_without_memory_for_it_is_answered_and_the_next_one_read) 
   if (is_instrumented()) GTEST_SKIP() << "a sanitizer needs more memory than there would be";
   Client client;
   client.initialize();
-  // It may have 40 MB more than it has; to hold the message, its buffer would have to grow from 32 to 64 MB.
+  // It may use 40 MB more than now; to hold the message, its buffer would have to grow from 32 to 64 MB.
   const pid_t pivot = client.child().pid();
   const rlim_t pages = std::stoul(content_of("/proc/" + std::to_string(pivot) + "/statm"));
   const rlim_t most = pages * static_cast<rlim_t>(getpagesize()) + (40 << 20);

@@ -1,5 +1,5 @@
-// For tests in which servers come and go: what an answer says besides a notice, what mcpivot says about its
-// server, and a gate that holds up a build or a start until the test lets it pass.
+// For tests in which servers start and end: what an answer contains besides a notice, what mcpivot says about
+// its server, and a gate that holds up a build or a start until the test lets it pass.
 #pragma once
 
 #include <fcntl.h>
@@ -19,9 +19,9 @@
 
 namespace harness {
 
-constexpr int for_ever = 600'000;  // milliseconds, for a call that does not end by itself
+constexpr int for_ever = 600'000;  // milliseconds, for a call that doesn't end by itself
 
-// A client of a server whose later lives differ as told.
+// A client of a server whose later lives differ as described.
 inline ClientOptions changing(Strings options, const Strings& later = {}) {
   Strings server = {"--lives", "lives"};
   if (!later.empty()) server.insert(server.end(), {"--life", "2+"});
@@ -54,14 +54,14 @@ inline bool is_error(const boost::json::object& answer) {
   return flag != nullptr && flag->as_bool();
 }
 
-// What the server itself said: the last block of the answer, behind any notice.
+// What the server itself said: the last block of the answer, after any notice.
 inline std::string own_text(const boost::json::object& answer) {
   const boost::json::value* result = answer.if_contains("result");
   if (result == nullptr) return "error: " + boost::json::serialize(answer);
   return std::string(result->at("content").as_array().back().at("text").as_string());
 }
 
-// All that the model reads: every block.
+// Everything that the model reads: every block.
 inline std::string all_text(const boost::json::object& answer) {
   std::string all;
   for (const auto& block : answer.at("result").at("content").as_array())
@@ -111,12 +111,12 @@ inline bool is_running(Client& client, pid_t pid) {
   return process_alive(pid) && server_pid(client) == pid;
 }
 
-// What the fake server knows of itself and its client.
+// What the fake server knows about itself and its client.
 inline boost::json::object state_of(Client& client) {
   return boost::json::parse(own(client, "state")).as_object();
 }
 
-// The server has read all that was sent to it so far.
+// The server has read everything that was sent to it so far.
 inline void settle(Client& client) {
   client.call("echo");
 }
@@ -128,7 +128,7 @@ inline std::int64_t send_with_token(Client& client, std::string_view tool,
                      {{"name", tool}, {"arguments", arguments}, {"_meta", {{"progressToken", token}}}});
 }
 
-// A call that is in flight until the test answers the question that the server put for it.
+// A call that is in flight until the test answers the question that the server asks for it.
 struct OpenCall {
   std::int64_t id;
   boost::json::object question;
@@ -149,9 +149,9 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Somebody stands at the gate, and is held there from now on.
+  // A process is waiting at the gate, and is held there from now on.
   bool wait_for_visitor() {
-    const int held = fd_;  // the gate stays shut for one who has come already
+    const int held = fd_;  // the gate stays closed for a process that is already waiting
     const bool came = wait_until(
         [&] { return (fd_ = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC)) >= 0; }, soon());
     if (held >= 0) close(held);

@@ -1,4 +1,4 @@
-// docs/what-the-model-reads.md: every kind of text that mcpivot puts before a model, taken from real runs.
+// docs/what-the-model-reads.md: every kind of text that mcpivot gives to a model, taken from real runs.
 // With MCPIVOT_WRITE_DOCS in the environment the page is written; without, it is compared.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ run to run. The page is written by `MCPIVOT_WRITE_DOCS=1 build/release/e2e_tests
 without that variable, the same test fails when a text has changed.
 )";
 
-// What differs from run to run, and is of no interest.
+// What differs between runs and doesn't matter.
 std::string without_chance(std::string text, const std::string& folder) {
   for (auto at = text.find(folder); at != std::string::npos; at = text.find(folder, at))
     text.replace(at, folder.size(), "…");
@@ -40,7 +40,7 @@ std::string without_chance(std::string text, const std::string& folder) {
            {R"(\b\d\d:\d\d:\d\d(\.\d+)?)", "…"},
            {R"(\b\d+(\.\d+)? (ms|s|min|h|days?)\b( \d+ (s|min|h)\b)?)", "…"}})
     text = std::regex_replace(text, std::regex(pattern), words);
-  // How often a server was tried, and said the same, depends on the time.
+  // How often a server was tried, with the same result, depends on timing.
   text = std::regex_replace(text, std::regex(R"(\n([^\n]+)(\n\1)+(?=\n|$))"), "\n$1");
   while (text.ends_with('\n')) text.pop_back();
   return text;
@@ -49,7 +49,7 @@ std::string without_chance(std::string text, const std::string& folder) {
 class Page {
  public:
   void chapter(const std::string& title) { text_ += "\n## " + title + "\n"; }
-  // What was said when this had happened.
+  // What was said after this event.
   void add(const std::string& when, const std::string& said, const std::string& folder = "/nowhere") {
     text_ += "\n" + when + "\n\n```text\n" + without_chance(said, folder) + "\n```\n";
   }
@@ -119,7 +119,7 @@ void tell_development(Page& page) {
   gate.open();
 }
 
-// Its build writes a source, each time something else.
+// Its build writes a source with different content each time.
 void tell_source_that_builds_write(Page& page) {
   const TemporaryDirectory project;
   write(project.path() / "version.txt", "one");

@@ -19,14 +19,14 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
-// A new generation that nobody asked for, so that its notice is due with the next tool answer.
+// A new generation that nobody requested, so that its notice is due with the next tool answer.
 void reload(Client& client) {
   const std::string next = std::to_string(std::stoi(status_of(client, "generation")) + 1);
   client.child().signal(SIGHUP);
   ASSERT_TRUE(wait_status(client, "generation", next));
 }
 
-// What a server is that answers `initialize` with these capabilities, and nothing else.
+// The command of a server that answers `initialize` with these capabilities, and nothing else.
 Strings server_with_capabilities(const std::string& capabilities) {
   return {"sed", "-u", "-n",
           R"(s/.*"id":\([0-9]*\).*"method":"initialize".*/{"jsonrpc":"2.0","id":\1,"result":)"
@@ -216,7 +216,7 @@ TEST(Lists, the_last_of_many_simultaneous_changes_is_always_announced) {
   Client client;
   client.initialize();
   for (int i = 0; i < 20; ++i) client.send_call("mutate");
-  // However many announcements come, after the last of them the list is whole.
+  // However many announcements arrive, the list is complete after the last of them.
   client.expect_notification("notifications/tools/list_changed");
   bool whole = false;
   while (!whole) {
@@ -338,7 +338,7 @@ TEST(Capabilities, added_by_a_later_generation_work) {
   EXPECT_THAT(names_in(client.request("prompts/list"), "prompts"), ElementsAre("greet"));
 }
 
-// A level that was set while the server had none is still what the client wants.
+// A level that was set while the server had no logging is still what the client wants.
 TEST(Capabilities, a_log_level_set_before_the_server_had_logging_reaches_a_later_generation) {
   Client client({.server = {"--lives", "lives", "--life", "1", "--without", "logging"}});
   client.initialize();
@@ -381,7 +381,7 @@ TEST(Capabilities, discover_offers_no_modern_version_for_a_legacy_server) {
   EXPECT_EQ(tap.find("server/discover"), tap.rfind("server/discover"));
 }
 
-// ---- Looking in.
+// ---- Looking inside.
 
 TEST(Looking, the_status_shows_what_is_running_and_what_happened) {
   Client client({.options = {"--build", "true", "--name", "dev"}, .server = {"--lives", "lives"}});

@@ -21,7 +21,7 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// A server whose source is a.txt and whose build waits at a gate as long as a.txt says so.
+// A server whose source is a.txt and whose build waits at a gate while a.txt says so.
 class OnSave : public testing::Test {
  protected:
   OnSave() { write(source(), "quick 1"); }
@@ -52,7 +52,7 @@ TEST_F(OnSave, a_call_right_after_a_save_is_answered_by_the_new_code) {
   }
 }
 
-// Nobody can tell whether the build wrote it, so after a few builds mcpivot stops, and the model knows.
+// Nobody can tell whether the build wrote it, so mcpivot stops after a few builds and tells the model.
 TEST_F(OnSave, a_source_that_changes_during_every_build_is_soon_ignored_and_reported) {
   Client client(
       {.options = {"--cwd", source().parent_path(), "--watch", "*.txt", "--build", "date +%N >> a.txt"},

@@ -1,5 +1,5 @@
 // A server becomes another kind of server, or another program, in the file. Until the new one is ready, the
-// old one serves as it always did: with the program, schema and limits that it was started with.
+// old one serves as before: with the program, schema and limits that it was started with.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
 
-// A CLI whose tool `which` tells by a variable of whose configuration its run is.
+// A CLI whose tool `which` reports, by a variable, with whose configuration it runs.
 class Tools {
  public:
   explicit Tools(const std::string& before_schema = {}) {
@@ -38,7 +38,7 @@ std::string which(Client& client) {
   return own(client, "which");
 }
 
-// The CLI serves, with a call in flight, while the file says something else that is not ready.
+// The CLI serves, with a call in flight, while the file describes something else that isn't ready.
 void expect_old_tools_serve(const Tools& tools, Client& client, const json::object& other,
                             const std::function<bool()>& has_begun) {
   Gate gate(tools.gate());

@@ -1,5 +1,5 @@
-// pivot_call is one permission for many tools: whom it reaches is the configuration's to say, and its answers
-// say whose they are.
+// pivot_call is one permission for many tools: the configuration says which servers it reaches, and its
+// answers name their server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

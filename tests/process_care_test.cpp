@@ -1,4 +1,4 @@
-// What mcpivot gives to a server, and what becomes of what the server writes to stderr.
+// What mcpivot gives to a server, and what happens to the server's stderr.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The signals that this process ignores or blocks, as bits; without the two that libraries keep to
+// The signals that this process ignores or blocks, as bits; without the two that libraries reserve for
 // themselves.
 std::uint64_t signals(pid_t pid, const std::string& line) {
   const std::string status = content_of("/proc/" + std::to_string(pid) + "/status");
@@ -58,7 +58,7 @@ TEST(ProcessCare, a_flood_on_stderr_that_nobody_reads_blocks_nothing) {
   EXPECT_TRUE(child.wait_exit(soon()));
 }
 
-// A warning about the log is the first thing that mcpivot may have to say.
+// A warning about the log is the first thing that mcpivot may print.
 TEST(ProcessCare, mcpivot_survives_a_stderr_whose_reader_is_gone) {
   Ends err = Ends::of_pipe();
   Ends::close_one(err.read);

@@ -1,4 +1,4 @@
-// What may happen while a rebuild goes on: progress, cancellation, other rebuilds, crashes.
+// What may happen during a rebuild: progress, cancellation, other rebuilds, crashes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// ---- Progress, cancellation, company.
+// ---- Progress, cancellation, several callers.
 
 TEST(Rebuild, streams_the_builds_output_as_progress) {
   Client client(changing({"--build", "echo step one; cat gate; echo step two"}));
@@ -70,7 +70,7 @@ TEST(Rebuild, requested_during_a_build_gets_its_own_build) {
   client.initialize();
   const auto first = client.send_call("pivot_rebuild");
   ASSERT_TRUE(gate.wait_for_visitor());
-  const auto second = client.send_call("pivot_rebuild");  // what is edited now, the build under way may miss
+  const auto second = client.send_call("pivot_rebuild");  // the current build may miss what is edited now
   const auto third = client.send_call("pivot_rebuild");
   settle(client);
   gate.open();
@@ -115,7 +115,7 @@ TEST(Rebuild, after_a_crash_is_answered_with_the_outcome_of_the_build) {
   Gate gate(client.directory() / "gate");
   client.initialize();
   client.call("crash");
-  const auto rebuild = client.send_call("pivot_rebuild");  // while the next generation is being born
+  const auto rebuild = client.send_call("pivot_rebuild");  // while the next generation is starting
   ASSERT_TRUE(gate.wait_for_visitor());
   EXPECT_EQ(state_of(client).at("life"), 2);
   EXPECT_THAT(status_of(client, "building"), HasSubstr("for "));
@@ -142,7 +142,7 @@ TEST(Rebuild, stops_the_build_when_both_of_two_callers_cancel) {
   EXPECT_THAT(client.answers, IsEmpty());
 }
 
-// A restart does not build, so it is not what was asked for.
+// A restart doesn't build, so it isn't what was requested.
 TEST(Rebuild, requested_during_a_restart_still_builds) {
   Client client(changing({"--build", "echo built >> builds"}, {"--tap", "tap", "--delay", "initialize=300"}));
   client.initialize();
@@ -167,7 +167,7 @@ TEST(Rebuild, cancelled_too_late_is_reported_in_the_next_result) {
   EXPECT_THAT(client.answers, IsEmpty()) << "it was cancelled";
 }
 
-// ---- Crashes at a bad time.
+// ---- Crashes at a bad moment.
 
 TEST(Rebuild, a_server_that_crashes_during_the_build_is_restarted_meanwhile) {
   Client client(changing({"--build", "cat gate"}));

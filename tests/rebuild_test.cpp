@@ -1,4 +1,4 @@
-// A rebuilt server takes over only when it works, and the client goes on as if it had always been there.
+// A rebuilt server takes over only if it works, and the client continues as if it had always been there.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -151,7 +151,7 @@ TEST(Rebuild, calls_are_served_without_a_gap_during_it) {
   EXPECT_EQ(state_of(client).at("life"), 2);
 }
 
-// ---- What does not.
+// ---- What doesn't work.
 
 TEST(Rebuild, a_build_that_fails_shows_its_output_and_the_old_server_still_serves) {
   Client client(changing({"--build", "echo main.cpp:3: error: no cheese; echo and more >&2; exit 2"}));
@@ -206,7 +206,7 @@ TEST(Rebuild, a_new_server_that_does_not_work_never_takes_over) {
     EXPECT_THAT(text_of(answer), AllOf(HasSubstr(broken.why), HasSubstr("Generation 1 is still serving")));
     EXPECT_TRUE(is_running(client, old));
     EXPECT_EQ(state_of(client).at("life"), 1);
-    // The failed one and nothing else has ended: one guard, one server.
+    // Only the failed generation has ended: one guard, one server.
     EXPECT_TRUE(wait_until([&] { return children_of(client.child().pid()).size() == 2; }, soon()));
     EXPECT_THAT(client.notifications, IsEmpty());
   }

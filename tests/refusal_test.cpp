@@ -1,4 +1,4 @@
-// A process that says no to the handshake is there: callers are told at once what it said.
+// A process that rejects the handshake is running: callers are told at once what it said.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

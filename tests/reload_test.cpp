@@ -1,4 +1,4 @@
-// However often servers are replaced and whenever the client goes away, nothing stays behind.
+// However often servers are replaced and whenever the client disconnects, nothing is left behind.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// A server is taken out of the file, or stopped a second time, while it is being stopped.
+// A server is removed from the file, or stopped a second time, while it is being stopped.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ TEST(RemovedMeanwhile, the_stop_of_a_process_removed_from_the_file_is_answered) 
       {"command", program}, {"args", json::array{"--ignore-eof", "--ignore-term"}}, {"active", true}};
   Client client(with(servers));
   start(client, {"alpha", "app"});
-  rewrite(client, file_of(two()));  // read while the server, which wants neither to end nor to be ended, ends
+  rewrite(client, file_of(two()));  // read while the server, which ignores every request to end, is ending
   const auto stop = client.send_call("pivot_restart", {{"server", "app"}, {"stop", true}});
   EXPECT_FALSE(is_error(client.await(stop)));
   EXPECT_TRUE(wait_removed(client, "app"));
@@ -86,7 +86,7 @@ TEST(RemovedMeanwhile, stopping_other_processes_of_a_program_outlives_the_remove
       json::object{{"command", program}, {"args", json::array{"--ignore-eof"}}, {"active", true}};
   Client client(with(servers));
   start(client, {"alpha", "app"});
-  rewrite(client, file_of(two()));  // read while the other one, which ignores SIGTERM, is being ended
+  rewrite(client, file_of(two()));  // read while the other process, which ignores SIGTERM, is being ended
   const auto stop = client.send_call("pivot_restart", {{"server", "app"}, {"stop", true}});
   EXPECT_THAT(text_of(client.await(stop)), HasSubstr(std::to_string(other.pid())));
   EXPECT_EQ(own(client, "alpha__echo", {{"text", "here"}}), "here");

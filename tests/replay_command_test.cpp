@@ -97,7 +97,7 @@ TEST(ReplayCommand, gives_the_recorded_client_s_answers_to_the_server_s_question
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }
 
-// A modern server asks by an answer, and is called again with what it wants to know.
+// A modern server asks in its answer, and is called again with what it wants to know.
 void expect_rounds_can_be_replayed(Era era) {
   using namespace questions;
   Client client({.options = {"--journal"}, .server = {"--era", "modern"}});

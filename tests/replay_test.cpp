@@ -1,4 +1,4 @@
-// A new generation is told what the client told the old one.
+// A new generation gets what the client sent to the old one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -72,7 +72,7 @@ TEST(Replay, the_last_successful_call_of_a_listed_tool_is_repeated_after_each_st
 }
 
 TEST(Replay, that_fails_is_reported_and_blocks_nothing) {
-  // The tool is gone in the second life.
+  // The tool doesn't exist in the second life.
   Client client({.options = {"--replay", "connect"},
                  .server = {"--lives", "lives", "--life", "1", "--tool", "connect"}});
   client.initialize();

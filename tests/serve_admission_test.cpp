@@ -1,4 +1,4 @@
-// Who `mcpivot serve` lets in, and what it says to everybody else.
+// Who `mcpivot serve` admits, and what it says to everyone else.
 #include "serves.h"
 
 namespace harness {
@@ -48,7 +48,7 @@ TEST(ServeAdmission, requests_that_cannot_be_served_get_an_explanation) {
   const Reply unknown = serve.post(ping, "Mcp-Session-Id: made.up\r\n");
   EXPECT_EQ(unknown.status, 404);
   EXPECT_THAT(unknown.body, HasSubstr("There is no such session"));
-  EXPECT_TRUE(serve.servers().empty());  // nobody has needed one
+  EXPECT_TRUE(serve.servers().empty());  // none was needed so far
 }
 
 TEST(ServeAdmission, a_modern_request_whose_headers_contradict_its_body_is_rejected) {
@@ -79,7 +79,7 @@ TEST(ServeAdmission, foreign_host_names_and_origins_are_rejected) {
   const Serve serve({"--allow-host", "Pivot.example", "--allow-origin", "https://app.example"});
   const std::string own = "127.0.0.1:" + std::to_string(serve.address().port);
   const auto asked = [&](const Headers& headers) { return serve.post(ping, headers); };
-  EXPECT_EQ(asked("Host: " + own + "\r\n").status, 400);  // let in: only the session is missing
+  EXPECT_EQ(asked("Host: " + own + "\r\n").status, 400);  // admitted: only the session is missing
   EXPECT_EQ(asked("Host: pivot.example\r\n").status, 400);
   const Reply rebound = asked("Host: evil.example\r\n");
   EXPECT_EQ(rebound.status, 403);
@@ -101,7 +101,7 @@ TEST(ServeAdmission, foreign_host_names_and_origins_are_rejected) {
 TEST(ServeAdmission, an_absolute_target_is_served_if_its_host_is_ours) {
   const Serve serve;
   const Headers headers = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
-  EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers, ping).status, 400);  // let in: no session
+  EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers, ping).status, 400);  // admitted: no session
   EXPECT_EQ(serve.ask("POST", "http://evil.example/mcp", headers, ping).status, 403);
   EXPECT_EQ(serve.ask("POST", "http://localhost/mcp", headers + "Host: evil.example\r\n", ping).status, 400);
 }
@@ -150,7 +150,7 @@ TEST(ServeAdmission, an_invalid_trusted_proxy_is_an_error_that_says_what_to_writ
   }
 }
 
-// Loopback alone no longer says that only programs of this machine come in.
+// Loopback alone no longer means that only programs of this machine can connect.
 TEST(ServeAdmission, behind_a_proxy_tokens_are_required_even_on_loopback) {
   const TemporaryDirectory folder;
   const Outcome outcome = run_mcpivot(

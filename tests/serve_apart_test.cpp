@@ -1,5 +1,5 @@
-// What clients of `mcpivot serve` must not learn of each other where they have something in common: a server
-// that they share, one client that several programs are, and what a server listed for the one before.
+// What clients of `mcpivot serve` must not learn about each other where they share something: a server,
+// a client that several programs are to mcpivot, and what a server listed for an earlier client.
 #include <fstream>
 
 #include "era_questions.h"
@@ -14,7 +14,7 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::SizeIs;
 
-// A configuration with one server, that all share.
+// A configuration with one server, which all clients share.
 class SharedByAll {
  public:
   explicit SharedByAll(const Strings& arguments) {
@@ -28,7 +28,7 @@ class SharedByAll {
   TemporaryDirectory folder_;
 };
 
-// The question of this kind that comes on a call's stream.
+// The question of this kind that arrives on a call's stream.
 json::object question_on(Connection& call) {
   EXPECT_TRUE(call.read_head().is_stream());
   auto message = call.read_message();
@@ -57,7 +57,7 @@ TEST(ServeApart, a_shared_modern_server_asks_each_client_about_its_own_call) {
   const json::object to_bob = question_on(of_bob);
   EXPECT_EQ(to_ann.at("params").at("message"), "canary-ann");
   EXPECT_EQ(to_bob.at("params").at("message"), "canary-bob");
-  // In the other order, with answers that only one of them can give.
+  // In the other order, with questions that only one of them can answer.
   EXPECT_EQ(bob.answer(to_bob, accepted({{"by", "canary-bob"}})).status, 202);
   EXPECT_EQ(ann.answer(to_ann, accepted({{"by", "canary-ann"}})).status, 202);
   EXPECT_THAT(json::serialize(*of_ann.read_message()), HasSubstr(R"(\"by\":\"canary-ann\")"));
@@ -81,7 +81,7 @@ TEST(ServeApart, a_shared_legacy_server_cannot_ask_any_client) {
   EXPECT_THAT(json::serialize(state), Not(HasSubstr("elicitation\":{")));
 }
 
-// --- programs without a token, which are one client
+// --- programs without a token, which count as one client
 
 TEST(ServeApart, a_caller_without_a_capability_is_not_asked_even_if_the_first_had_it) {
   Serve serve({}, of_era(Era::legacy));
@@ -132,7 +132,7 @@ TEST(ServeApart, tools_listed_only_after_a_clients_call_are_not_shown_to_the_nex
   EXPECT_THAT(own_text(second.call("echo", {{"text", "its own"}})), HasSubstr("its own"));
 }
 
-// --- one that wants more than its share
+// --- a client that wants more than its share
 
 TEST(ServeApart, a_client_with_256_slow_calls_does_not_keep_another_waiting) {
   const SharedByAll shared({"--only", "sleep,seen"});

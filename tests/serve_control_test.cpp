@@ -1,4 +1,4 @@
-// What the operator of `mcpivot serve` sees of its clients from a terminal, and does for all of them.
+// What the operator of `mcpivot serve` sees of its clients from a terminal, and can do for all of them.
 #include <csignal>
 #include <fstream>
 
@@ -74,7 +74,7 @@ TEST(ServeControl, status_shows_all_clients_and_their_activity_only_to_the_user)
   EXPECT_EQ(first.at("streams"), 2);
   EXPECT_TRUE(first.contains("ageMs") && first.contains("idleMs"));
 
-  // Nobody else is told any of it.
+  // No other client is told any of it.
   EXPECT_THAT(text_of(alice.call("pivot_status")), AllOf(HasSubstr("state: ready"), Not(HasSubstr("bob"))));
   EXPECT_THAT(text_of(bob.call("pivot_status")), AllOf(HasSubstr("state: ready"), Not(HasSubstr("alice"))));
 }
@@ -207,7 +207,7 @@ TEST(ServeControl, only_an_mcpivot_with_many_clients_has_sessions) {
   EXPECT_THAT(none.err, HasSubstr("no \"mcpivot serve\" is running"));
 }
 
-// How often a list has changed until the marker that the client's own call sends.
+// How often a list has changed before the marker that the client's own call sends.
 int changes_until_marker(WebClient& client, Connection& stream) {
   client.call("notify", {{"method", "notifications/marker"}});
   int changes = 0;

@@ -1,4 +1,4 @@
-// What ends `mcpivot serve` and its clients, and who goes on afterwards.
+// What ends `mcpivot serve` and its clients, and who continues afterwards.
 #include <sys/wait.h>
 
 #include <csignal>
@@ -29,7 +29,7 @@ TEST(ServeEnds, a_session_survives_a_restart_of_mcpivot_and_the_model_is_told) {
   EXPECT_NE(own_text(answer), std::to_string(before));
   EXPECT_THAT(text_of(answer), HasSubstr("[mcpivot] this session was resumed"));
   EXPECT_THAT(json::serialize(client.call("pid")), Not(HasSubstr("[mcpivot]")));
-  // It can be asked things, as the one before could.
+  // The resumed client can be asked questions, as before.
   Connection call = client.send_call("ask", {{"method", "roots/list"}});
   ASSERT_TRUE(call.read_head().is_stream());
   client.answer(*call.read_message(), {{"roots", json::array()}});
@@ -98,7 +98,7 @@ TEST(ServeEnds, a_handshake_too_long_for_the_session_id_is_stored_before_it_is_a
   client.session = opened.header("Mcp-Session-Id");
   EXPECT_EQ(client.notify("notifications/initialized").status, 202);
 
-  // Without a store such an id would be worth nothing after our end: none is given out.
+  // Without a store, such an id would be useless after our end: none is issued.
   serve.child().signal(SIGKILL);
   ASSERT_TRUE(serve.child().wait_exit(soon()));
   for (const char* part : {"", "-wal", "-shm"})
@@ -115,7 +115,7 @@ TEST(ServeEnds, a_handshake_too_long_for_the_session_id_is_stored_before_it_is_a
   EXPECT_NE(client.session, "");
 }
 
-// A file with these keys, closed to others.
+// A private file with these keys.
 void write_keys(const std::filesystem::path& path, const std::string& lines) {
   std::ofstream(path.string() + ".new") << lines;
   std::filesystem::permissions(path.string() + ".new",
@@ -207,7 +207,7 @@ TEST(ServeEnds, a_call_that_outlasts_the_drain_does_not_keep_mcpivot_alive) {
   std::optional<json::object> last;
   while (auto message = call.read_message()) last = message;
   ASSERT_TRUE(last);
-  EXPECT_FALSE(last->contains("method")) << json::serialize(*last);  // even so it has an answer
+  EXPECT_FALSE(last->contains("method")) << json::serialize(*last);  // it is answered even so
 }
 
 TEST(ServeEnds, an_idle_clients_servers_end_and_its_session_resumes_later) {
@@ -272,7 +272,7 @@ TEST(ServeEnds, two_hundred_abandoned_sessions_leak_no_process_or_descriptor) {
   Serve serve({"--session-idle", "500ms"});
   const auto settled = [&] { return serve.servers().empty(); };
   {
-    WebClient warm(serve);  // whatever is opened once and kept
+    WebClient warm(serve);  // whatever is opened once and kept open
     warm.initialize();
   }
   ASSERT_TRUE(wait_until(settled, in_a_while()));

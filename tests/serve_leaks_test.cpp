@@ -1,4 +1,4 @@
-// What is left of many clients of `mcpivot serve` when they have gone, and what it needs to have many. The
+// What many clients of `mcpivot serve` leave behind when they have gone, and what it needs to have many. The
 // long version is `./dev bench serve --leaks`.
 #include <sys/resource.h>
 
@@ -16,7 +16,7 @@ TEST(ServeLeaks, sessions_after_the_first_five_hundred_use_no_more_memory_or_des
   Serve serve({"--session-idle", "200ms"});
   const pid_t pid = serve.child().pid();
   std::size_t come = 0;
-  // They shake hands and are left; of each five, one listens meanwhile.
+  // They initialize and are abandoned; of each five, one listens in the meantime.
   const auto come_and_go = [&](std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       WebClient client(serve);
@@ -30,20 +30,20 @@ TEST(ServeLeaks, sessions_after_the_first_five_hundred_use_no_more_memory_or_des
   const auto descriptors_are = [&](std::size_t most) {
     return wait_until([&] { return open_fds(pid) <= most; }, in_a_while());
   };
-  ASSERT_TRUE(come_and_go(10));  // whatever is opened once and kept
+  ASSERT_TRUE(come_and_go(10));  // whatever is opened once and kept open
   const std::size_t before = open_fds(pid);
   ASSERT_TRUE(come_and_go(500));
   EXPECT_TRUE(descriptors_are(before)) << before << " before, now " << open_fds(pid);
   const long first = rss_kb(pid);
   ASSERT_TRUE(come_and_go(500));
   EXPECT_TRUE(descriptors_are(before)) << before << " before, now " << open_fds(pid);
-  // What was freed is given back a moment later.
+  // Freed memory is returned a moment later.
   const long most = is_instrumented() ? 2 * first : first + first / 10;
   EXPECT_TRUE(wait_until([&] { return rss_kb(pid) <= most; }, in_a_while()))
       << first << " KB after the first, " << rss_kb(pid) << " KB after the second";
 }
 
-// The soft limit, in the words of the kernel.
+// The soft limit, as the kernel prints it.
 std::size_t descriptor_limit(pid_t pid) {
   std::ifstream limits("/proc/" + std::to_string(pid) + "/limits");
   for (std::string line; std::getline(limits, line);)

@@ -1,5 +1,5 @@
-// `mcpivot serve --oauth-issuer`: who comes in with a token of an authorization server, how far, and for how
-// long.
+// `mcpivot serve --oauth-issuer`: who is admitted with a token of an authorization server, to what, and for
+// how long.
 #include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -34,7 +34,7 @@ Strings guarded(const Issuer& issuer, Strings more = {}) {
   return options;
 }
 
-// It was let in: only the session is missing.
+// It was admitted: only the session is missing.
 constexpr int let_in = 400;
 
 int status_of(const Serve& serve, const std::string& token) {
@@ -94,7 +94,7 @@ TEST(ServeOauth, a_client_without_a_valid_token_is_told_where_to_get_one) {
                     HasSubstr("error_description=\"the token isn't a signed JWT\"")));
   EXPECT_EQ(serve.post(ping, bearer(issuer.token()) + bearer(issuer.token())).status, 401);
   EXPECT_EQ(serve.ask("POST", "/mcp?access_token=" + issuer.token(), "", ping).status, 401);
-  // A name of ours that isn't one can't get into the header.
+  // A malformed host name can't get into the header.
   EXPECT_EQ(serve.post(ping, "Host: localhost:1\" x=\"\r\n").header("WWW-Authenticate"), "Bearer");
 
   const Serve proxied(
@@ -191,7 +191,7 @@ TEST(ServeOauth, forged_foreign_and_expired_tokens_are_rejected) {
                 HasSubstr("error=\"invalid_token\", error_description=\"the token"))
         << what;
   }
-  // A minute is allowed.
+  // A minute of tolerance is allowed.
   EXPECT_EQ(status_of(serve, issuer.token({{"exp", now - 30}})), let_in);
   EXPECT_EQ(status_of(serve, issuer.token({{"aud", json::array{"other", Issuer::audience}}})), let_in);
   EXPECT_EQ(status_of(serve, issuer.token()), let_in);
@@ -244,13 +244,13 @@ TEST(ServeOauth, scopes_open_profiles) {
           HasSubstr("resource_metadata=\"http://localhost/.well-known/oauth-protected-resource/mcp/ops\"")));
   EXPECT_EQ(asked(nothing, "/mcp/readers").status, 403);
   EXPECT_THAT(serve.post(ping, "", "/mcp/ops").header("WWW-Authenticate"), HasSubstr("scope=\"read admin\""));
-  // What no scope was written for is closed, and /mcp shows everything.
+  // A profile without scopes is closed, and so is /mcp, which shows everything.
   for (const char* path : {"/mcp/closed", "/mcp"}) {
     const Reply closed = asked(admin, path);
     EXPECT_EQ(closed.status, 403) << path;
     EXPECT_THAT(closed.body, HasSubstr("\"scopes\"")) << path;
   }
-  // A line in the file of tokens says for itself what it is for.
+  // A line in the file of tokens says itself what it is for.
   for (const char* path : {"/mcp", "/mcp/readers", "/mcp/ops", "/mcp/closed"})
     EXPECT_EQ(asked(static_token, path).status, let_in) << path;
   EXPECT_EQ(asked(static_token + "x", "/mcp").status, 401);
@@ -260,7 +260,7 @@ TEST(ServeOauth, scopes_open_profiles) {
   EXPECT_EQ(own_text(client.call("echo", {{"text", "read"}})), "read");
   EXPECT_TRUE(client.call("pid").contains("error"));
 
-  // The file says otherwise now.
+  // Now the file says something else.
   std::ofstream(file)
       << R"({"mcpServers": {"s": {"command": "${FAKE}"}}, "profiles": {"readers": {"scopes": ["admin"]}}})";
   EXPECT_TRUE(wait_until([&] { return asked(reader, "/mcp/readers").status == 403; }, soon()));
@@ -290,7 +290,7 @@ TEST(ServeOauth, streams_end_when_their_token_expires_and_calls_do_not) {
   Connection call = brief.send_call("sleep", {{"ms", 7'000}});
   EXPECT_FALSE(stream.read_message(in(std::chrono::seconds(20))));
   EXPECT_EQ(serve.ask("GET", "/mcp", brief.headers() + "Accept: text/event-stream\r\n").status, 401);
-  // With the next token it listens again.
+  // With the next token, it can listen again.
   Connection next = client.listen(stream.last_id());
   EXPECT_FALSE(brief.await(call, in(std::chrono::seconds(20))).contains("error"));
   EXPECT_TRUE(serve.logged("a token has expired, and its stream is closed") > 0);
@@ -348,16 +348,17 @@ TEST(ServeOauth, requests_wait_while_keys_are_fetched) {
                      ping));
   }
   ASSERT_TRUE(wait_until([&] { return issuer.asked() == 1; }, soon()));
-  // Much that nobody has vouched for isn't kept.
+  // Large bodies aren't kept before their token is verified.
   EXPECT_EQ(serve.post(std::string(2'000'000, ' '), bearer(issuer.token())).status, 503);
-  EXPECT_EQ(serve.post(ping, bearer(issuer.token({{"aud", "other"}}))).status, 401);  // no key can help it
+  EXPECT_EQ(serve.post(ping, bearer(issuer.token({{"aud", "other"}}))).status,
+            401);  // no key can make it valid
   issuer.hold(false);
   for (std::size_t i = 0; i < connections.size(); ++i)
     EXPECT_EQ(connections[i].read().status, i % 2 == 0 ? let_in : 401) << i;
   EXPECT_EQ(issuer.asked(issuer.keys_path()), 1);
 }
 
-// The head of a request with a body of this size, which hasn't been sent; it has been let in so far.
+// The head of a request with a body of this size, which hasn't been sent; it has been admitted so far.
 Connection announced(
     const Serve& serve, const std::string& token, std::size_t bytes, const std::string& method = "POST",
     const std::string& headers =
@@ -417,7 +418,7 @@ TEST(ServeOauth, requests_with_an_incomplete_body_count_as_waiting) {
   const Reply refused = serve.post(ping, bearer(issuer.token()));
   EXPECT_EQ(refused.status, 503);
   EXPECT_EQ(refused.header("Retry-After"), "1");
-  many.clear();  // who leaves makes room
+  many.clear();  // closing a connection makes room
   std::vector<Connection> large;
   ASSERT_TRUE(wait_until(
       [&] {
@@ -447,7 +448,7 @@ TEST(ServeOauth, requests_waiting_for_keys_are_answered_when_mcpivot_ends) {
                    "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n" +
                        bearer(issuer.token()),
                    ping));
-  ASSERT_EQ(serve.ask("GET", "/healthz").status, 200);  // which came later
+  ASSERT_EQ(serve.ask("GET", "/healthz").status, 200);  // which arrived later
   serve.child().signal(SIGTERM);
   for (Connection* one : {&half, &whole}) {
     const Reply reply = one->read();
@@ -494,7 +495,7 @@ TEST(ServeOauth, metadata_of_another_issuer_is_not_trusted) {
   EXPECT_EQ(issuer.asked("/evil"), 0);
 }
 
-// Between mcpivot and a server: writes down every byte toward the server.
+// Between mcpivot and a server: records every byte sent to the server.
 class Tap {
  public:
   explicit Tap(int to) : to_(to), port_(free_port()) {
@@ -582,7 +583,7 @@ class Tap {
   std::thread thread_;
 };
 
-// Everything that a process can read of what it was started with.
+// Everything that a process can read about how it was started.
 std::string given_to(pid_t pid) {
   return content_of("/proc/" + std::to_string(pid) + "/environ") +
          content_of("/proc/" + std::to_string(pid) + "/cmdline");
@@ -625,7 +626,7 @@ TEST(ServeOauth, a_clients_token_reaches_no_server_and_no_file) {
       ++files;
     }
   EXPECT_GT(files, 1);  // the log, the sessions
-  // The token has been there, and nothing of it: not its signature, nor the header that it came in.
+  // The token was used, but nothing of it is stored: neither its signature nor the header it came in.
   EXPECT_THAT(all, HasSubstr(issuer.url() + " alice"));
   EXPECT_EQ(all.find(token), std::string::npos);
   EXPECT_EQ(all.find(signature), std::string::npos);

@@ -1,4 +1,4 @@
-// Profiles of `mcpivot serve`: what clients that come in at /mcp/NAME see and may do; and how many servers
+// Profiles of `mcpivot serve`: what clients that connect at /mcp/NAME see and may do; and how many servers
 // may run for all of them.
 #include "serves.h"
 
@@ -24,7 +24,7 @@ constexpr const char* ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 const std::string two_servers = R"("mcpServers": {"one": {"command": "${FAKE}", "active": true},
   "two": {"command": "${FAKE}", "args": ["--tool", "extra"], "active": true}})";
 
-// The configuration, in a folder of its own.
+// The configuration, in its own folder.
 struct Configured {
   explicit Configured(const std::string& profiles) { write(profiles); }
   void write(const std::string& profiles) const {
@@ -43,7 +43,7 @@ Strings tools_of(WebClient& client) {
   return names;
 }
 
-// The same, when this one is among them: servers start when a client has come, and are listed when they have.
+// The same, once this one is among them: servers start when a client connects, and are listed once started.
 Strings tools_with(WebClient& client, const std::string& name) {
   Connection hears = client.listen();
   Strings names = tools_of(client);
@@ -102,7 +102,7 @@ TEST(ServeProfiles, a_token_bound_to_one_profile_cannot_use_another) {
   bob.initialize();
   tools_with(bob, "two__extra");
   EXPECT_EQ(serve.post(ping, bearer(carols)).status, 404) << "its profile isn't there";
-  // A session belongs to the profile that it began in.
+  // A session belongs to the profile in which it began.
   bob.target = "/mcp/narrow";
   EXPECT_EQ(bob.notify("notifications/initialized").status, 404);
 }

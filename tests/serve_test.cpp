@@ -42,7 +42,7 @@ TEST(Serve, two_clients_have_their_own_servers_and_see_nothing_of_each_other) {
   EXPECT_NE(own_text(first.call("pid")), own_text(second.call("pid")));
   EXPECT_THAT(serve.servers(), SizeIs(2));
 
-  // All that can be said, under the same ids and tokens.
+  // Everything that can be sent, with the same ids and tokens.
   const auto use = [](WebClient& client, const std::string& canary) {
     client.next_id = 100;
     EXPECT_EQ(own_text(client.call("echo", {{"text", canary}})), canary);
@@ -126,7 +126,7 @@ TEST(Serve, a_sessions_stream_is_told_once_that_a_new_generation_has_other_tools
     ASSERT_NE(method, "notifications/tools/list_changed") << "again";
     if (method == "notifications/marker") break;
   }
-  // Nor does it come again on the next stream.
+  // Nor does it arrive again on the next stream.
   hears.close();
   Connection again = client.listen(hears.last_id());
   client.call("notify", {{"method", "notifications/marker"}});
@@ -171,7 +171,7 @@ TEST(Serve, a_disconnected_legacy_client_can_resume_its_call) {
   EXPECT_EQ(own_text(*resumed.read_message()), "slept 1000 ms");
   EXPECT_EQ(resumed.read_message(), std::nullopt);  // the stream of a call ends with its answer
   EXPECT_THAT(state_of(client).at("cancelled").as_array(), SizeIs(0));
-  // It can be asked for again.
+  // It can be requested again.
   Connection once_more = client.listen(seen);
   while (auto message = once_more.read_message())
     if (!message->contains("method")) {
@@ -235,7 +235,8 @@ TEST(Serve, a_question_goes_to_the_stream_of_its_call_if_no_other_stream_is_open
 TEST(Serve, a_modern_client_that_closes_its_connection_cancels_only_that_call) {
   const Serve serve({}, {"--era", "modern"});
   WebClient client(serve, Era::modern);
-  WebClient other(serve, Era::modern);  // without a token the two are one to mcpivot, but their ids are not
+  WebClient other(serve,
+                  Era::modern);  // without a token, both are one client to mcpivot, but their ids are not
   Connection call = client.send_call("sleep", {{"ms", for_ever}, {"steps", 60'000}}, "mine");
   Connection others = other.send_call("sleep", {{"ms", 2000}, {"steps", 2}}, "mine");
   wait_for_progress(call);

@@ -1,4 +1,4 @@
-// While it lives, only this many more descriptors can be opened.
+// While it exists, only this many more descriptors can be opened.
 //
 // Sanitizers also need descriptors when they see a class for the first time. So an event loop runs once
 // before, and anything else that happens in the meantime should have happened before.

@@ -10,7 +10,7 @@
 
 namespace host {
 
-// On loopback, where nobody listens now.
+// On loopback; nothing is listening there now.
 inline std::uint16_t free_port() {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) throw std::runtime_error("no socket");

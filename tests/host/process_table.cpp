@@ -87,7 +87,7 @@ std::vector<pid_t> children_of(pid_t pid) {
 }
 
 std::vector<pid_t> descendants_of(pid_t pid) {
-  std::multimap<pid_t, pid_t> children;  // one look at all, so that the tree is that of one moment
+  std::multimap<pid_t, pid_t> children;  // a single look, so that the tree is consistent
   for_each_alive([&](pid_t child, const Stat& stat) { children.emplace(stat.parent, child); });
   std::vector<pid_t> found;
   const auto add_children_of = [&](pid_t parent) {

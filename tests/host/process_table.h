@@ -1,5 +1,5 @@
-// The process table as /proc shows it, for tests and benchmarks alike: what is alive, who started whom, what
-// a process holds. Needs no library. Any thread.
+// The process table as /proc shows it, for tests and benchmarks: which processes are alive, who started whom,
+// and what a process uses. Needs no library. Any thread.
 #pragma once
 
 #include <sys/types.h>

@@ -1,5 +1,5 @@
-// A key pair of an authorization server, for tests: what it publishes of it, and the tokens it signs. Made
-// with OpenSSL and without anything of mcpivot's, so that no mistake is on both sides.
+// A key pair of an authorization server, for tests: what it publishes, and the tokens it signs. Made with
+// OpenSSL and without any of mcpivot's code, so that no mistake is on both sides.
 #pragma once
 
 #include <openssl/bn.h>
@@ -30,7 +30,7 @@ inline std::string base64url(std::string_view bytes) {
   return text;
 }
 
-// Signed with what everybody can read, as if it were a secret.
+// Signed with what everyone can read, as if it were a secret.
 inline std::string hmac_sha256(std::string_view secret, std::string_view content) {
   unsigned char digest[EVP_MAX_MD_SIZE];
   unsigned int size = 0;
@@ -64,7 +64,7 @@ class SigningKey {
 
   const std::string& kid() const { return kid_; }
 
-  // {"kty": …}; `more` is put behind it: ,"use":"sig"
+  // {"kty": …}; `more` is appended: ,"use":"sig"
   std::string jwk(const std::string& more = {}) const {
     const std::string kid = kid_.empty() ? "" : R"(,"kid":")" + kid_ + "\"";
     switch (kind_) {
@@ -110,7 +110,7 @@ class SigningKey {
     return R"({"typ":"at+jwt","alg":")" + algorithm() + R"(","kid":")" + kid_ + "\"" + more + "}";
   }
   std::string token(const std::string& claims) const { return token(header(), claims); }
-  // Both are JSON, or whatever else is to be tried.
+  // Both are JSON, or whatever else a test tries.
   std::string token(const std::string& header, const std::string& claims, bool pss = false) const {
     const std::string content = base64url(header) + "." + base64url(claims);
     return content + "." + base64url(signature(content, pss));
