@@ -21,7 +21,7 @@ using mcpivot::string_value;
 
 namespace {
 
-// Calls under way of one client that shares a server; and some that are made again for the next generation.
+// Calls in flight of one client of a shared server; and some that are repeated for the next generation.
 constexpr int most_of_one = 32 + 4;
 
 int number_in(std::string_view object, std::string_view key, int fallback) {
@@ -269,7 +269,7 @@ void Actor::call(const Message& message) {
             .structured = string_value(message.text(message.name)) == "shaped",
             .began = {}};
   if (const int kind = number_in(arguments, "check", -1); kind >= 0) return check(call, kind);
-  // Only calls that a client makes, not those that are replayed before it serves.
+  // Only calls that a client makes, not those that are replayed before the server serves.
   if (held_ == script_.deaths && call.tool != "again")
     ledger_.wrong(script_.name, "is held back, and was called: " + std::string(message.raw));
   if (!call.canary.empty()) canary_ = call.canary;
@@ -301,7 +301,7 @@ void Actor::call(const Message& message) {
     ledger_.wrong(script_.name, fmt::format("is shared, and has {} calls of one client to work on", theirs));
   if (is_modern() && resume(call, message)) return;
   ledger_.executed(call.number, script_.name);
-  // A replayed call may kill a server that survived it the first time.
+  // A replayed call may kill a server that survived it when it was first made.
   if (call.tool == "again" && call.how == "die-after")
     call.how = script_.again.insert(call.number).second ? "" : "die";
   if (call.how == "deaf") body_.stop_reading(Millis(call.after));
@@ -413,7 +413,7 @@ void Actor::flood(const Call& call) {
   }
 }
 
-// The call is answered when the client has answered.
+// The call is answered once the client has answered.
 void Actor::ask(const Call& call) {
   const int id = ++asked_;
   asking_[id] = call;
@@ -423,7 +423,7 @@ void Actor::ask(const Call& call) {
   put(std::to_string(id), method,
       fmt::format(R"({{"n":{},"key":"{}","of":"{}","canary":"{}","_meta":{{"progressToken":"t{}"}}}})",
                   call.number, id, shared_ ? "shared" : "one", call.canary, id));
-  if (call.number % 8 == 7) {  // it changes its mind
+  if (call.number % 8 == 7) {  // it withdraws the question
     withdraw(std::to_string(id), "never mind");
     asking_.erase(id);
     finish(call);
@@ -456,7 +456,7 @@ void Actor::blurt(std::string_view what) {
   if (what == "log-array") return log("[1]");
   if (what == "log-none") return log({});
   if (what == "log-number") return log(R"({"logger":7})");
-  if (what == "flood") {  // more than may wait for a client that does not read
+  if (what == "flood") {  // more than may wait for a client that doesn't read
     for (int i = 0; i < 300; ++i) log(fmt::format(R"({{"data":"{}"}})", std::string(3'000, 'w')));
     return;
   }

@@ -57,23 +57,23 @@ class Actor {
   void start();
 
   void hear(std::string_view line);
-  // It says something that nobody asked for.
+  // It sends something that nobody asked for.
   void blurt(std::string_view what);
-  // From now on it works as it should, and says so.
+  // From now on it works correctly, and says so.
   void heal();
   // The calls that it has not answered, by their numbers.
   std::vector<int> open() const;
-  // Tasks whose results nobody has fetched.
+  // Tasks whose results no client has fetched.
   std::size_t tasks() const { return tasks_.size(); }
   mcpivot::Clock::Time last_task() const;
   bool answered() const { return answered_; }
-  // That of its last caller; empty: nobody called, or the caller has none.
+  // The canary of its last caller; empty: there was no call, or the caller has none.
   const std::string& canary() const { return canary_; }
   // The era of its first message; nothing: there was none that it understood.
   std::optional<mcpivot::Era> era() const { return era_; }
   // Whether it ended or rejected the handshake because of the era.
   bool refused_era() const { return refused_era_; }
-  // Its listens: those that it has acknowledged and not ended; and whether it has been good to all of them.
+  // Its listens: those that it has acknowledged and not ended; and whether it has treated all of them well.
   std::size_t listens() const { return listens_.size(); }
   bool hears_listens() const { return tongue_.listening == Tongue::Listening::good && !was_rude_; }
   // Its questions that are neither answered nor withdrawn.
@@ -120,7 +120,7 @@ class Actor {
   // One of its own questions.
   void put(const std::string& id, std::string_view method, std::string_view params);
   void withdraw(const std::string& id, std::string_view why);
-  // To every client that wants to hear it, in that client's era.
+  // To every client that wants to know, in that client's era.
   void announce(std::string_view method, std::string_view params);
 
   // In the modern era.
@@ -132,7 +132,7 @@ class Actor {
   void acknowledge(Listen& listen);
   // The call is answered with `input_required`.
   void require_input(const Call& call, int round, const std::set<std::string>& missing);
-  // It was called again with that; false: it wasn't.
+  // It was called again with this state; false: it wasn't.
   bool resume(const Call& call, const mcpivot::Message& message);
 
   void result(std::string_view id, std::string_view result);
@@ -151,7 +151,7 @@ class Actor {
   bool is_cli_;
   int generation_;
   bool shared_ = false;  // mcpivot itself is its client
-  int held_ = -1;        // it answered a recorded call otherwise, and must not serve: the deaths until then
+  int held_ = -1;        // it answered a recorded call differently, and must not serve: the deaths until then
   std::string canary_;
   bool ready_ = false;
   bool slept_ = false;

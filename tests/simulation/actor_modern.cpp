@@ -1,5 +1,5 @@
-// What a simulated server does in the modern era: it asks in its answers, reports changes to clients that
-// listen, and requires every request to say who asks. And how it takes on the era of its first message.
+// What a simulated server does in the modern era: it asks in its results, reports changes to clients that
+// listen, and requires every request to identify its client. And how it adopts the era of its first message.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -79,7 +79,7 @@ bool Actor::takes_era(const Message& message) {
   return false;
 }
 
-// Every request says who asks.
+// Every request identifies its client.
 bool Actor::judge_modern(const Message& message) {
   const std::string_view meta = message.text(message.meta);
   const bool good = mcpivot::same_id(message.text(message.version), mcpivot::modern_version) &&

@@ -1,4 +1,4 @@
-// The core's observer in a simulation. It keeps books of what is seen, by itself, and checks that they
+// The core's observer in a simulation. It keeps its own books of what it sees, and checks that they
 // balance: an answer belongs to a request that was sent under its id, every request of a client ends once, a
 // client's answer reaches the generation that asked, and time doesn't run backwards.
 #pragma once
@@ -22,7 +22,7 @@ class Bookkeeper final : public mcpivot::Observer {
   explicit Bookkeeper(Oracle& oracle) : oracle_(oracle) {}
 
   void saw(const mcpivot::Seen& seen) override;
-  // Nobody waits for this client's requests anymore.
+  // No one waits for this client's requests anymore.
   void gone(mcpivot::ClientId client);
   // Every request must have ended by now.
   void judge_rest();

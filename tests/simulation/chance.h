@@ -31,7 +31,7 @@ class Chance {
   std::uint64_t state_;
 };
 
-// A seed for something of this name, so that what happens to others does not change its chances.
+// A seed for something with this name, so that what happens to others doesn't change its chances.
 inline std::uint64_t seed_of(std::uint64_t seed, std::string_view name, std::uint64_t number = 0) {
   for (const char c : name) seed = (seed ^ static_cast<unsigned char>(c)) * 0x100000001B3U;
   return Chance(seed ^ (number << 40U)).next();

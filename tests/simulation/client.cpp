@@ -24,12 +24,12 @@ constexpr Millis longest_handshake{10'500};
 // A call waits at most 2 s and takes at most 2.5 s, each of the six times that a call of a daemon may be
 // tried.
 constexpr Millis longest_call{35'000};
-// What isn't known after 2 s is not waited for.
+// What isn't known after 2 s is no longer waited for.
 constexpr Millis longest_discover{2'500};
 
-// What servers may still say to a client that does not read: what was under way, and why calls failed.
+// What servers may still send to a client that doesn't read: what was in flight, and why calls failed.
 constexpr std::size_t most_unread = 1'600'000;
-// With the log messages that such a client didn't ask for, which stand with its servers' stderr.
+// Including the log messages that such a client didn't ask for, which are next to its servers' stderr.
 constexpr std::size_t most_unread_modern = 100'000'000;
 
 // Whether a server answers such a call by itself: some it never answers, or only when others let it.
@@ -50,7 +50,7 @@ std::string without_secrets(std::string_view line) {
   return text;
 }
 
-// What the answer of a call by pivot_call begins with, as JSON spells it.
+// The beginning of the result of a call by pivot_call, as JSON spells it.
 std::string heading_of(const std::string& server, const std::string& tool) {
   return fmt::format(R"([mcpivot] server \"{}\", tool \"{}\")", server, tool);
 }
@@ -140,7 +140,7 @@ std::string Client::name_for(const std::string& server, const std::string& tool,
   return sure ? prefixed : tool;
 }
 
-// Servers put it into whatever they say from then on; nobody else may ever hear it.
+// Servers put it into whatever they send from then on; no other client may ever receive it.
 std::string Client::with_canary(std::string arguments) const {
   if (const auto at = arguments.find(R"("n":)"); at != std::string::npos)
     arguments.insert(at, fmt::format(R"("canary":"{}",)", Oracle::canary(seat_.who)));
@@ -221,7 +221,7 @@ void Client::cancel(int number) {
 
 void Client::notify(const std::string& method, const std::string& params) {
   if (method == "notifications/initialized" && speech_ != Speech::legacy && hello_ == 0) return;
-  if (method == "notifications/initialized") ready_ = true;  // so it will be told what changes
+  if (method == "notifications/initialized") ready_ = true;  // so it will be told about changes
   wire_->say(request_line({}, method, params));
 }
 
@@ -244,7 +244,7 @@ void Client::noise(int kind) {
   }
 }
 
-// --- what it hears
+// --- what it receives
 
 void Client::sent(std::string_view line) {
   oracle_.said(seat_.who, line);
@@ -294,14 +294,14 @@ void Client::learn_names(const Message& message) {
     at += key.size();
     names_.emplace(result.substr(at, result.find('"', at) - at));
   }
-  // It learns of changes; and requests of a client that mixes eras may be refused.
+  // It is told about changes; and requests of a client that mixes eras may be rejected.
   const bool is_told =
       speech_ == Speech::legacy ? ready_ : speech_ == Speech::modern && !tool_listens_.empty();
   if (listed_ && check_ != 0 && id == Oracle::spelled(check_)) list_differs_ = names_ != before;
   listed_ = is_told;
 }
 
-// Soon, late or never; with progress, or an error.
+// Soon, late or never; with progress, or as an error.
 void Client::answer(const Message& request) {
   int number = 0;
   const std::string_view text = find_member(request.text(request.params), "n");

@@ -76,16 +76,16 @@ class Client final : private Wire::Peer {
   bool list_is_right() const { return !list_differs_; }
   // It has asked which eras are supported, and waits for the answer before anything else.
   bool is_undecided() const { return speech_ == Speech::dual; }
-  // Whether it does its part when it is asked in a call of this number, in one round.
+  // Whether it does its part when it is asked in a call with this number, in one round.
   bool comes_back(int number) const;
-  // A client that mixes eras gets calls refused.
+  // Calls of a client that mixes eras may be rejected.
   bool asks_at_rest() const { return speech_ != Speech::mixed; }
   bool has_modern() const { return speech_ != Speech::legacy; }
-  // Whether it asks that in the modern era.
+  // Whether it asks this in the modern era.
   bool speaks_modern(int number) const;
   void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 
-  // Everything it was told, if transcripts are kept.
+  // Everything it received, if transcripts are kept.
   static bool keeps_transcript;
   const std::string& transcript() const { return transcript_; }
   const Seat& seat() const { return seat_; }
@@ -112,7 +112,7 @@ class Client final : private Wire::Peer {
   std::string name_for(const std::string& server, const std::string& tool, int number, bool& sure) const;
   std::string with_canary(std::string arguments) const;
   Asked expected(int number, std::string server, const CallText& call) const;
-  // Asks, in its own era. The line, if it is one of a batch.
+  // Asks, in its own era. Returns the line, if it is part of a batch.
   std::string line_of(Asked asked, const std::string& method, std::string members);
   void put(const Asked& asked, const std::string& method, std::string members);
   std::string call_members(const std::string& name, const CallText& call) const;
@@ -139,7 +139,7 @@ class Client final : private Wire::Peer {
   int& own_numbers_;
   std::set<std::string, std::less<>> names_;  // of the tools that it knows
   std::set<std::string> asked_;               // the ids of what servers ask
-  std::set<std::string, std::less<>> early_;  // what it asked before the handshake: nothing to go by
+  std::set<std::string, std::less<>> early_;  // what it asked before the handshake doesn't count
   int check_ = 0;                             // the number of the list that is compared
   bool listed_ = false;
   bool list_differs_ = false;

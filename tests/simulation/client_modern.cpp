@@ -1,5 +1,5 @@
-// What a simulated client does in the modern era: says in each request who asks, listens, and retries calls
-// with the answers to questions; some retry with something else, twice, or never.
+// What a simulated client does in the modern era: it identifies itself in each request, listens, and retries
+// calls with the answers to questions; some retry with something else, twice, or never.
 #include <fmt/format.h>
 
 #include <utility>
@@ -171,13 +171,13 @@ void Client::come_back(const Kept& kept, std::string_view result) {
       return again(late, state, all, Honesty::good);
     case 2:  // without an answer, and then with what is asked again
       return again(soon, state, requests.empty() ? "" : "{}", Honesty::good);
-    case 3:  // with more than was asked
+    case 3:  // with more than was asked for
       return again(soon, state, all.empty() ? "" : R"({"nobody's":{"x":1},)" + all.substr(1), Honesty::good);
     case 4:
       again(soon, R"("forged")", all, Honesty::forged);
       return again(late, state, all, Honesty::good);
     case 5: {
-      // In the run that this one is compared with, there is nobody to take it from.
+      // In the run that this one is compared with, there is no other client to take it from.
       const std::string another = keeps_transcript ? "" : oracle_.state_of_another(seat_.who);
       if (!another.empty()) again(soon, mcpivot::quote(another), all, Honesty::forged);
       return again(late, state, all, Honesty::good);

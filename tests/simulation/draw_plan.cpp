@@ -68,11 +68,12 @@ class Drawing {
     greet();
     if (chance_.one_in(5)) at_ += 12'000'000;
     for (int i = 0; i < events / events_of_an_action; ++i) {
-      // Bursts, and now and then a rest in which things come to an end.
+      // Bursts, and now and then a pause in which things come to an end.
       if (!chance_.one_in(3)) at_ += chance_.below(chance_.one_in(40) ? hurry_ * 300 : hurry_);
       act();
     }
-    if (apart_) add(Deed::ask, "-", request(), "ping");  // the end is when it is, with guests or without
+    if (apart_)
+      add(Deed::ask, "-", request(), "ping");  // the end is at the same time, with guests or without
     return std::move(plan_);
   }
 
@@ -110,7 +111,7 @@ class Drawing {
     for (const char* const name : servers)
       if (eras_.below(4) > 0)
         tongues_[name] = tongue();
-      else if (apart_)  // what is learned of a server's era is known to all
+      else if (apart_)  // what is learned about a server's era is known to all
         tongues_[name] = "legacy";
     fixes_eras_ = apart_ || eras_.one_in(5);
     weights_[index(Deed::tongue)] = fixes_eras_ ? 0 : eras_.of({0, 0, 1});
@@ -192,7 +193,7 @@ class Drawing {
     return Deed::call;
   }
 
-  // What a server is to do with a call, in its arguments.
+  // What a server should do with a call, in its arguments.
   std::string doing() {
     static constexpr auto things = std::to_array<const char*>(
         {"die", "exit", "hang", "garble", "twins", "batch", "oversize", "large", "bare", "float", "twice",
@@ -302,7 +303,7 @@ class Drawing {
     }
   }
 
-  // "t0", or "s0", which steers all and knows no tools but mcpivot's.
+  // "t0", or "s0", which controls all and knows no tools but mcpivot's.
   const char* letter() { return steers_ && steering_.one_in(2) ? "s" : "t"; }
   void type() {
     const int which = chance_.below(3);
@@ -314,7 +315,7 @@ class Drawing {
         calls ? fmt::format("{}__{} {}", of, tool, doing()) : control());
   }
 
-  // The generation with the old configuration takes long to end; meanwhile somebody stops the server, and a
+  // The generation with the old configuration takes long to end; meanwhile someone stops the server, and a
   // client makes a call and doesn't wait for it.
   void change_and_stop() {
     const std::string name = servers[static_cast<std::size_t>(stops_.below(most_servers_))];
@@ -352,7 +353,7 @@ class Drawing {
     last_request_ += crowd_size;
     if (weights_[index(Deed::guest)] == 0) return;
     at_ += 100'000;                // until all of them are there
-    for (int i = 0; i < 3; ++i) {  // others want to be served, too
+    for (int i = 0; i < 3; ++i) {  // others also want to be served
       at_ += chance_.below(20'000);
       add(Deed::guest, name, request(),
           fmt::format("{} {} work", guest_name(), most_servers_ == 1 ? "call" : "through"));
@@ -445,7 +446,7 @@ class Drawing {
       case 8:
         return fmt::format(R"(prompts/get {{"name":"{}__greet"}})", name);
       case 9:
-        if (!last_task_.empty() && chance_.one_in(2))  // no matter who began it
+        if (!last_task_.empty() && chance_.one_in(2))  // no matter which client started it
           return fmt::format(R"(tasks/{} {{"taskId":"{}"}})", chance_.of<const char*>({"get", "result"}),
                              last_task_);
         return fmt::format(R"(tasks/{} {{"taskId":"{}-{}-{}"}})",
@@ -477,7 +478,7 @@ class Drawing {
   bool fixes_eras_ = false;                     // the configuration says which era servers have
   static constexpr std::size_t asking = 14;     // of tastes_
   bool few_ = false;                            // some guests come in by a profile
-  bool steers_ = false;                         // there are terminals that steer what all clients have
+  bool steers_ = false;                         // there are terminals that control what all clients have
   bool apart_;                                  // the client and its guests share nothing
   Plan plan_;
   long at_ = 0;

@@ -18,10 +18,10 @@ namespace {
 
 constexpr int longest_play = 60;  // seconds; then it hangs
 constexpr std::size_t longest_reason = 4'000;
-// What a play may leave behind: caches of the simulation's own that grow with the first ones.
+// What a play may leave behind: the simulation's own caches, which grow with the first ones.
 constexpr std::size_t most_left = 64UL * 1024;
 
-// From now on, in the time that it works: on a busy machine a play can take minutes.
+// From now on, in the time that it runs: on a busy machine a play can take minutes.
 void limit_play() {
   const itimerval limit = {.it_interval = {}, .it_value = {.tv_sec = longest_play, .tv_usec = 0}};
   ::setitimer(ITIMER_VIRTUAL, &limit, nullptr);
@@ -71,7 +71,7 @@ struct Reason {
   char text[longest_reason];
 };
 
-// Does this in a child. How it ended: empty, if with code 0.
+// Does this in a child. How it ended; empty: with code 0.
 template <class Do>
 std::string in_child(Do&& what) {
   std::fflush(nullptr);

@@ -26,7 +26,7 @@ struct Progress {
   bool failed = false;
   Visits visits;
 };
-// Plays seed after seed, from this one on, for so long. False: progress.seed failed.
+// Plays seed after seed, starting with this one, for this long. False: progress.seed failed.
 bool play_seeds(std::uint64_t first, int events, double seconds, Progress& progress);
 
 }  // namespace simulation

@@ -1,5 +1,5 @@
-// Where the simulated servers write down what they do, for the oracle to judge: what was executed, and how
-// they died. Each death has a number, and its words say it, so that it is recognised wherever it is told.
+// Where the simulated servers record what they do, for the oracle to judge: what was executed, and how
+// they died. Each death has a number, and its text contains it, so that it is recognised wherever it appears.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +14,7 @@ namespace simulation {
 class Ledger {
  public:
   virtual ~Ledger() = default;
-  // A server has taken this call and does what it asks.
+  // A server has received this call and does what it asks.
   virtual void executed(int number, const std::string& server) = 0;
   // It has died by itself, with these calls unanswered. Returns the number of the death.
   virtual int died(const std::string& server, const std::vector<int>& open) = 0;

@@ -126,7 +126,7 @@ Life::Guest::Guest(Life& life, int who, const std::string& name)
                                                   : "2025-06-18";
   client.hello(client.own_number(), how);
   client.ready();
-  // At once, so that it sees what the last one of its name has left.
+  // Immediately, so that it sees what the last one of its name has left.
   if (!client.is_undecided()) client.ask(client.own_number(), "prompts/list", {});
 }
 
@@ -280,7 +280,7 @@ Life::Steering::Steering(Life& life)
 void Life::type(const Action& action) {
   if (ending_) return;
   Terminal*& terminal = terminal_at_[action.server];
-  // "s0" steers all, "t0" the client's own.
+  // "s0" controls all, "t0" the client's own.
   const bool steers = action.server.starts_with('s');
   if (steers && !steering_) steering_ = std::make_unique<Steering>(*this);
   mcpivot::Desk& desk = steers ? steering_->desk : desk_;

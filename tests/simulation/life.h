@@ -37,12 +37,12 @@ class Life {
   void configure(const mcpivot::GatewayConfig& config);
   void look(Visits& visits);  // at what the servers' states are by now
 
-  // Ends mcpivot. `gone` is called when it has ended.
+  // Ends mcpivot. `gone` is called once it has ended.
   void end(std::function<void()> gone);
   bool ending() const { return ending_; }
 
   Client& client() { return client_; }
-  // Everybody who has a seat: the client and the guests that are there.
+  // Everyone who has a seat: the client and the guests that are present.
   struct Seated {
     Client& client;
     mcpivot::Desk& desk;
@@ -59,10 +59,10 @@ class Life {
   void judge_starts();
   // Whether a server has calls that it hasn't answered.
   bool is_at_work();
-  // The servers have other tools from now on, and say so; mcpivot must have heard it.
+  // The servers have other tools from now on, and say so; mcpivot must have noticed.
   void change_tools();
   void judge_changes();
-  // Everybody has been answered, and nothing is left over.
+  // Everyone has been answered, and nothing is left over.
   void judge_rest();
 
  private:
@@ -87,7 +87,7 @@ class Life {
   mcpivot::Desk& desk_;
   mcpivot::LinkClient session_;
   mcpivot::ControlTools typed_;  // as the control socket has its own
-  // For terminals of `serve`, which steer what all clients have; nothing is started for them.
+  // For terminals of `serve`, which control what all clients have; nothing is started for them.
   struct Steering {
     Steering(Life& life);
     mcpivot::Desk& desk;
@@ -103,7 +103,7 @@ class Life {
   std::map<std::string, std::unique_ptr<Guest>> guests_;
   std::vector<std::unique_ptr<Guest>> parting_;
   std::map<std::string, Terminal*> terminal_at_;
-  std::list<std::unique_ptr<Terminal>> terminals_;  // those that left, too: nobody may call them
+  std::list<std::unique_ptr<Terminal>> terminals_;  // including those that left: nobody may call them
   std::map<const mcpivot::Member*, mcpivot::Instance::State> seen_;
   struct Tries {
     bool failed = false;  // since it was last ready

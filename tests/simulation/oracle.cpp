@@ -99,7 +99,7 @@ Oracle::Request* Oracle::find(std::string_view id) {
 void Oracle::will_ask(Asked asked) {
   Request& request = requests_[asked.number];
   if (request.state != State::none) return violate(fmt::format("the plan uses {} twice", asked.number));
-  // If a server of another kind has replaced the one that asked, it takes this for a new call.
+  // If a server of another kind has replaced the one that asked, it treats this as a new call.
   if (asked.of != 0 && asked.state.empty()) ++requests_[asked.of].extra;
   request.asked = std::move(asked);
   request.state = State::planned;
@@ -127,7 +127,7 @@ void Oracle::given(int who, const Message& message) {
       subscribed_[who].emplace(mcpivot::string_value(message.text(message.uri)));
     if (request->asked.of != 0 && request->asked.honesty != Asked::Honesty::good)
       odd_states_.insert(request->asked.state);
-    if (request->state != State::planned) return;  // the caller is gone meanwhile
+    if (request->state != State::planned) return;  // the caller has left meanwhile
     request->state = State::open;
     request->since = clock_.now();
     given_request(who, *request, message);
@@ -286,7 +286,7 @@ void Oracle::answered(int who, const Message& message) {
 void Oracle::judge_words(Request& request, const Message& message) {
   const Asked& asked = request.asked;
   if (!asked.is_call) return;
-  // What pivot_call says of whose answer it is must not pass for a reason of mcpivot's.
+  // What pivot_call says about whose answer it is must not pass for mcpivot's own reason.
   std::string without_heading;
   std::string_view raw = message.raw;
   if (const auto begins = raw.find(asked.heading); !asked.heading.empty() && begins != std::string_view::npos)
@@ -345,7 +345,7 @@ void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   if (all_listen && asked.is_prompt && !unheard && says("timed out after"))
     return violate(
         fmt::format("{} was answered, but mcpivot says that it was not: {}", asked.number, brief(raw)));
-  if (says("requests wait for it already") && !asked.in_batch) {  // there it may have been so a while ago
+  if (says("requests wait for it already") && !asked.in_batch) {  // there, it may have been so a while ago
     const auto open = std::ranges::count_if(requests_, [&](const auto& entry) {
       return entry.second.asked.who == asked.who && entry.second.state == State::open;
     });

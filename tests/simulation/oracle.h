@@ -1,5 +1,5 @@
-// Judges what the core does: remembers every request from the moment at which the core was given it, and
-// every line that the core says. It does nothing itself.
+// Judges what the core does: remembers every request from the moment at which the core got it, and
+// every line that the core sends. It does nothing itself.
 //
 // A promise that is broken is a sentence in broken(); the run goes on.
 #pragma once
@@ -40,9 +40,9 @@ struct Asked {
 
   // Of the modern era: what each answer must have depends on the request.
   bool modern = false;
-  bool faulty = false;     // its `_meta` is none
+  bool faulty = false;     // its `_meta` isn't one
   bool carries = false;    // its answer may be `input_required`
-  bool cacheable = false;  // its answer says for how long
+  bool cacheable = false;  // its answer says for how long it is valid
   bool logs = false;       // it wants log messages
   // A retry: of which call, with which requestState; and that it is forged, or used before.
   int of = 0;
@@ -72,9 +72,9 @@ class Oracle final : public Ledger {
   void will_ask(Asked asked);
   void given(int who, const mcpivot::Message& message);
   void taken();
-  // The core says something to a client or a terminal.
+  // The core sends something to a client or a terminal.
   void said(int who, std::string_view line);
-  // Nobody waits for the answers of this one any more.
+  // No one waits for the answers of this one anymore.
   void gone(int who);
 
   // Ledger
@@ -103,11 +103,11 @@ class Oracle final : public Ledger {
   void wrong(const std::string& server, const std::string& what) override {
     violate(fmt::format("{} {}", server, brief(what)));
   }
-  // The plan does something: what was to happen by itself may not.
+  // The plan does something: what should happen by itself may not.
   void meddled() { due_.clear(); }
-  // The configuration is another one: names may mean other servers.
+  // The configuration has changed: names may mean other servers.
   void reconfigured() { reconfigured_ = clock_.now(); }
-  // Somebody had this server stopped: it stays so until it is asked something, or somebody wants it back.
+  // Someone stopped this server: it stays so until it gets a request, or someone wants it back.
   void stopped(const std::string& server) { stopped_.insert(server); }
   bool expects_stop(const std::string& server) const {
     return stop_wanted_ == server && !stopped_.contains(server);
@@ -134,31 +134,31 @@ class Oracle final : public Ledger {
   std::function<bool(const std::string& server)> is_being_stopped;  // a daemon
   // Whose server this is; as in Asked.
   std::function<int(const std::string& server)> whose;
-  // Nobody in this plan ever stops reading, or hangs from the start.
+  // No one in this plan ever stops reading, or hangs from the start.
   bool all_listen = false;
-  // In this plan there are never so many calls at once that some are given up for others.
+  // In this plan there are never so many calls at once that some are dropped for others.
   bool no_crowds = false;
 
   // Whether this client is of the modern era, as it has shown so far.
   bool is_modern(int who) const { return modern_.contains(who) && !mixed_.contains(who); }
-  // A requestState that another client than this one was given; empty: there is none.
+  // A requestState that another client was given; empty: there is none.
   std::string state_of_another(int who) const;
 
   bool was_answered(int number) const;
   bool was_answered_well(int number) const;
   // The same, or one of its retries was.
   bool was_answered_in_rounds(int number) const;
-  // When all must be over; at the end of mcpivot, what stays open otherwise, too.
+  // When everything must be over; at the end of mcpivot, also what otherwise stays open.
   void judge_end(bool of_mcpivot);
   // Every silent death must have been reported by now.
   void judge_deaths(int who);
-  // mcpivot is shutting down: what it has not told it never will.
+  // mcpivot is shutting down: what it hasn't reported, it never will.
   void forget_deaths() { untold_.clear(); }
   // A guest is gone, and with it the servers whose names end so.
   void forget_servers(const std::string& suffix);
 
   void violate(std::string what);
-  // Writes down what happens, for people to read, if anybody wants to.
+  // Writes down what happens, for people to read, if anyone wants to.
   void trace(std::string_view who, std::string_view what) const;
   static bool tracing;
   const std::vector<std::string>& broken() const { return broken_; }
@@ -210,7 +210,7 @@ class Oracle final : public Ledger {
   std::set<std::string> shared_;                     // servers that ever were
   std::map<int, std::set<std::string>> subscribed_;  // who ever was, to what
   std::set<std::string> stopped_;
-  std::string stop_wanted_;  // of this server: that is the last of what was asked of mcpivot itself
+  std::string stop_wanted_;  // of this server: it is the last request to mcpivot itself
   int stop_asked_ = 0;       // by this request
   std::map<std::string, mcpivot::Clock::Time> due_;  // when servers must have been started again
   std::map<std::string, int> starts_;

@@ -1,8 +1,8 @@
-// What is going to happen, and when: drawn from a seed before anything runs, and so plain lines that can be
-// printed, cut down, kept and played again.
+// What is going to happen, and when: drawn from a seed before anything runs, and written as plain lines that
+// can be printed, cut down, kept and played again.
 //
-// An action stands on its own: it names servers and requests by names and numbers that mean the same when
-// other actions are taken out.
+// An action is independent: it names servers and requests by names and numbers that mean the same when
+// other actions are removed.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace simulation {
 
 enum class Deed : std::uint8_t {
-  // in the configuration, and from those who steer from outside
+  // in the configuration, and by people who control mcpivot from outside
   fleet,    // this is the configuration from now on
   trouble,  // the file has errors
   hup,      // SIGHUP
   quit,     // SIGTERM: mcpivot ends, and is started again
-  disk,     // nothing can be saved (1), or again (0), or what was is damaged (2)
+  disk,     // nothing can be saved (1), or it can again (0), or what was saved is damaged (2)
   // of the client
   hello,    // initialize
   ready,    // notifications/initialized
@@ -32,8 +32,8 @@ enum class Deed : std::uint8_t {
   notify,
   noise,   // something that isn't a message
   deaf,    // it stops reading, for so many milliseconds
-  vanish,  // it is gone; mcpivot ends, and another comes
-  // of further clients, each with servers of its own; they come when they first do something
+  vanish,  // it leaves; mcpivot ends, and another one starts
+  // of further clients, each with its own servers; they connect when they first do something
   guest,  // does what the first words say
   part,   // is gone
   // of terminals
@@ -41,7 +41,7 @@ enum class Deed : std::uint8_t {
   leave,  // it is gone
   // of servers
   kill,
-  blurt,  // says something unasked
+  blurt,  // sends something that nobody asked for
   daemon,
   births,
   builds,
@@ -71,15 +71,15 @@ struct Plan {
   std::vector<Action> actions;
 };
 
-// A plan that makes about so many events.
+// A plan with about this many events.
 Plan draw_plan(std::uint64_t seed, int events);
-// One in which nothing is shared: nobody builds, saves or stops what guests have, too.
+// A plan in which nothing is shared: no one builds, saves or stops what guests also have.
 Plan draw_plan_apart(std::uint64_t seed, int events);
 // The same without its guests.
 Plan without_guests(const Plan& plan);
 
 // "chance SEED", then an action in each line: "AT DEED SERVER NUMBER TEXT". What follows "#" is a note.
 std::string to_text(const Plan& plan);
-Plan from_text(std::string_view text);  // throws what is wrong, and in which line
+Plan from_text(std::string_view text);  // throws what is wrong, and on which line
 
 }  // namespace simulation

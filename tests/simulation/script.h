@@ -1,4 +1,4 @@
-// What the plan has in store for one simulated server: how its next starts and builds turn out, which tools
+// What the plan has prepared for one simulated server: how its next starts and builds turn out, which tools
 // its program has by now, whether its daemon is up. It outlives generations, and mcpivot itself.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 namespace simulation {
 
-// What becomes of a start.
+// The outcome of a start.
 enum class Birth : std::uint8_t {
   good,
   cannot_execute,
@@ -34,7 +34,7 @@ enum class Birth : std::uint8_t {
 std::string_view name_of(Birth birth);
 Birth birth_called(std::string_view name);  // throws if there is none
 
-// Which protocol eras a server's program has, and what it does with the first message of one that it hasn't.
+// Which protocol eras a server's program supports, and what it does with a first message of another one.
 struct Tongue {
   enum class Foreign : std::uint8_t { error, silence, exit };
   // What it does with `subscriptions/listen`.
@@ -44,7 +44,7 @@ struct Tongue {
   bool modern = false;
   Foreign foreign = Foreign::error;
   Listening listening = Listening::good;
-  bool rude = false;  // asks what it may not, sends requests in the modern era, never stops asking
+  bool rude = false;  // asks what it may not ask, sends requests in the modern era, never stops asking
 };
 // "dual", "modern+mute+ends"; throws if it contains an unknown word.
 Tongue tongue_called(std::string_view text);
@@ -52,7 +52,7 @@ Tongue tongue_called(std::string_view text);
 struct BuildPlan {
   bool ok = true;
   int took = 50;      // in milliseconds; -1: it hangs
-  bool news = false;  // the tools are others after it
+  bool news = false;  // the tools are different after it
 };
 
 class SimBackend;
@@ -91,7 +91,7 @@ struct Script {
   void heal();
 };
 
-// By the names of the servers; made when first asked for.
+// By the names of the servers; created when first asked for.
 class Scripts {
  public:
   Script& of(const std::string& name);

@@ -48,7 +48,7 @@ void SimBackend::end(Millis patience) {
       if (self && self->alive_ && (for_sure || !self->place_.script.slow_to_end)) self->leave(how);
     });
   };
-  if (!alive_)  // its last words need not be waited for any longer
+  if (!alive_)  // its last output no longer needs to be waited for
     place_.time.later(patience, [weak = weak_from_this()] {
       if (const auto self = weak.lock()) self->tell_end();
     });

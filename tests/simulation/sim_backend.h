@@ -1,5 +1,5 @@
 // What a simulated generation lives in: a process, a session with a daemon, or a CLI, with an actor inside.
-// It ends when the core wants it to (within twice the patience, some not a moment sooner), by itself, or
+// It ends when the core wants it to (within twice the patience, some not a moment earlier), by itself, or
 // because the plan kills it.
 #pragma once
 
@@ -54,7 +54,7 @@ class SimBackend final : public mcpivot::Backend,
   bool alive() const { return alive_; }
   mcpivot::InstanceId instance() const { return place_.of; }
   bool ending() const { return ending_; }
-  // What the core takes it for.
+  // What the core treats it as.
   mcpivot::Era spoken() const { return spoken_; }
   bool is_cli() const { return config_->cli.has_value(); }
   bool is_daemon() const { return config_->is_daemon(); }

@@ -251,7 +251,7 @@ void SimWorld::set_daemon(const std::string& server, bool up) {
   for (auto& [name, script] : scripts_)
     if (name == server || name.starts_with(server + "~"))
       each_life(name, [](SimBackend& life) { life.lose_session(false); });
-  // If mcpivot can't start it, somebody else does eventually.
+  // If mcpivot can't start it, someone else eventually does.
   if (healed_) time_.later(Millis(500), [this, server] { set_daemon(server, true); });
 }
 

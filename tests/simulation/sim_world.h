@@ -24,7 +24,7 @@ class SimFiles final : public mcpivot::Files {
   bool save(Shelf shelf, const std::string& name, std::string_view text) override;
 
   void set_full(bool full) { full_ = full; }
-  // As if somebody had cut off what is kept.
+  // As if someone had truncated what is kept.
   void damage();
 
  private:
@@ -59,15 +59,15 @@ class SimWorld final : public mcpivot::World {
   // What the plan does.
   void want_sign_in(std::string address) { sign_in_address_ = std::move(address); }
   Scripts& scripts() { return scripts_; }
-  // Somebody saves one of a server's sources, or puts another program in the place of its own.
+  // Someone saves one of a server's sources, or replaces its program by another one.
   void save(const std::string& server);
   void replace(const std::string& server);
   void set_daemon(const std::string& server, bool up);
-  // From now on everything works as it should.
+  // From now on everything works correctly.
   void heal();
-  // This client is a guest, whose servers are scripts of their own; "alpha~g1" is its alpha.
+  // This client is a guest, whose servers have their own scripts; "alpha~g1" is its alpha.
   void set_guest(mcpivot::ClientId client, const std::string& name) { guests_[client] = name; }
-  // For each backend of a server that lives.
+  // For each backend of a server that is alive.
   template <class Do>
   void each_life(const std::string& server, Do&& what) {
     const auto lives = scripts_.of(server).lives;

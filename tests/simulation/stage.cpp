@@ -15,7 +15,7 @@ namespace {
 
 using mcpivot::Clock;
 
-// After the plan: until what was begun has come to an end; for one answer; and for everything to be quiet.
+// After the plan: until everything begun has come to an end; for one answer; and for everything to be quiet.
 constexpr Millis recovery{100'000};
 constexpr Millis answer_time{40'000};
 // For a server that was known to support one era and doesn't answer in it now: until that start is given up
@@ -26,7 +26,7 @@ constexpr Millis longest_parking{620'000};
 constexpr Millis farewell{5'000};
 constexpr std::uint64_t most_events = 5'000'000;  // beyond this, it is stuck in a loop
 
-// Whether it may start a server that somebody stopped. Requests are judged where they are made.
+// Whether it may start a server that someone stopped. Requests are judged where they are made.
 bool wakes(Deed deed) {
   switch (deed) {
     case Deed::fleet:
@@ -38,7 +38,7 @@ bool wakes(Deed deed) {
   }
 }
 
-// Whether somebody may stop reading from now on.
+// Whether any client may stop reading from now on.
 bool stops_listening(const Action& action) {
   return action.deed == Deed::deaf || action.text.find("deaf") != std::string::npos ||
          action.text == name_of(Birth::hangs);
@@ -105,7 +105,7 @@ void Stage::begin_life() {
       std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_), numbers_);
 }
 
-// mcpivot says that it has ended: everybody has been answered, and no process is left.
+// mcpivot says that it has ended: everyone has been answered, and no process is left.
 void Stage::on_gone() {
   oracle_.judge_end(true);
   for (const Life::Seated& seat : life_->seated()) seat.client.link().close();
@@ -283,7 +283,7 @@ void Stage::rest() {
   }
   // A call whose client doesn't come back is kept for 10 minutes, and so is its answer.
   if (life_->is_at_work() || world_.timers().set() > 0) pass(now() + longest_parking);
-  // Everybody who wants to know learns of a last change that servers make by themselves.
+  // Everyone who wants to know is told about a last change that servers make by themselves.
   life_->change_tools();
   pass(now() + Millis(2'000));
   life_->judge_changes();

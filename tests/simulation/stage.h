@@ -15,7 +15,7 @@ namespace simulation {
 struct Verdict {
   std::vector<std::string> broken;
   std::uint64_t events = 0;
-  std::uint64_t hash = 0;    // of everything that was said
+  std::uint64_t hash = 0;    // of everything that was sent
   std::string transcript{};  // of the client, if Client::keeps_transcript
   bool ok() const { return broken.empty(); }
 };

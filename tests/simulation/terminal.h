@@ -1,6 +1,6 @@
-// A simulated terminal: somebody who steers mcpivot from elsewhere, as the control socket's visitors do. It
-// asks with mcpivot's own tools or for a tool of any server, may be gone before it is answered, and must then
-// never be answered any more.
+// A simulated terminal: someone who controls mcpivot from elsewhere, as the control socket's visitors do. It
+// asks with mcpivot's own tools or for a tool of any server, may leave before it is answered, and must then
+// never be answered.
 #pragma once
 
 #include "gateway/desk.h"

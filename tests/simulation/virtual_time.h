@@ -1,5 +1,5 @@
 // Time that passes only when something happens: the core's alarms, and whatever the simulated world does by
-// itself, in one order. Hours go by in the time that it takes to compute what happens in them.
+// itself, in one order. Hours pass in the time that it takes to compute what happens in them.
 #pragma once
 
 #include <chrono>
@@ -22,9 +22,9 @@ class VirtualTime final : public mcpivot::Timers {
            std::chrono::hours(500'000);
   }
 
-  // Something of the world's own that happens after this time.
+  // An event of the world's own that happens after this time.
   void later(Micros after, std::function<void()> what);
-  // Makes the next thing happen, if it is due by then. False: nothing is; and it is `until` now.
+  // Makes the next thing happen, if it is due by then. False: nothing is, and it is now `until`.
   bool step(Time until);
 
   // A message, a death: the code that makes something happen within a step also counts it.

@@ -1,4 +1,4 @@
-// A client at a desk of its own, without a session in between: for unit tests, which see every line that it
+// A client at its own desk, without a session in between: for unit tests, which see every line that it
 // and its servers are sent.
 #pragma once
 
@@ -20,7 +20,7 @@ class Visitor final : private mcpivot::Peer, private Ledger {
   ~Visitor() override;
 
   void configure(std::string_view fleet);
-  // Starts the servers, shakes hands, and lets everything become ready. Returns the answer to `initialize`.
+  // Starts the servers, initializes, and lets everything become ready. Returns the answer to `initialize`.
   std::string arrive();
   // Sends a request. Returns its id.
   std::string send(std::string_view method, std::string_view params);
@@ -35,9 +35,9 @@ class Visitor final : private mcpivot::Peer, private Ledger {
   mcpivot::Gateway& gateway() { return gateway_; }
   SimWorld& world() { return world_; }
   Millis now() const;
-  // All that it was told.
+  // Everything that it received.
   const std::vector<std::string>& heard() const { return heard_; }
-  // Who asked it something.
+  // Which generations asked it something.
   const std::vector<mcpivot::GenerationId>& asked() const { return asked_; }
   // What a server was sent with this method.
   std::vector<std::string> lines_to(std::string_view server, std::string_view method) const;

@@ -1,4 +1,4 @@
-// Which states and steps of the core a simulation has been to: from which state of a server to which, and
+// Which states and steps of the core a simulation has visited: from which state of a server to which, and
 // what was done in which state. What was never visited was not tested.
 #pragma once
 
@@ -20,9 +20,9 @@ class Visits {
   void act(Deed deed, mcpivot::Instance::State in) { ++deeds_[static_cast<std::size_t>(deed)][index(in)]; }
 
   void add(const Visits& other);
-  // All that was visited, and how often.
+  // Everything that was visited, and how often.
   std::string table() const;
-  // What was never.
+  // What was never visited.
   std::string never() const;
 
  private:

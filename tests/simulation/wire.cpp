@@ -99,7 +99,7 @@ void Wire::deliver() {
   if (gone_ && !paused_ && peer_ != nullptr) std::exchange(peer_, nullptr)->emptied();
 }
 
-// As a pipe's link does.
+// As the link of a pipe does.
 void Wire::give(std::string_view line) {
   if (line.size() > limit_) {
     mcpivot::Skim skim;

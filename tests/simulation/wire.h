@@ -1,7 +1,8 @@
 // A link whose other end is simulated: lines travel in virtual time, in pieces and with delays that chance
-// decides; the peer can stop reading, and be gone with what it has not read.
+// decides; the peer can stop reading, and be gone with what it hasn't read.
 //
-// The core has one end (mcpivot::Link), the peer the other. Never calls the core from within a call of its.
+// The core has one end (mcpivot::Link), the peer the other. Never calls the core from within one of its
+// calls.
 #pragma once
 
 #include <deque>
@@ -22,13 +23,13 @@ class Wire final : public mcpivot::Link, public std::enable_shared_from_this<Wir
     virtual ~Peer() = default;
     // A line from the core has arrived.
     virtual void hear(std::string_view line) = 0;
-    // The core sends no more.
+    // The core sends nothing more.
     virtual void hear_end() = 0;
     // The core is being given this message; and it has just sent this line, which is still on its way.
     virtual void given(const mcpivot::Message&) {}
     virtual void taken() {}  // it has done what it does about that
     virtual void sent(std::string_view) {}
-    // Everything that the peer had said before it left has been given to the core, or nobody wants it.
+    // Everything that the peer had sent before it left has been given to the core, or nobody wants it.
     virtual void emptied() {}
   };
 
@@ -53,13 +54,13 @@ class Wire final : public mcpivot::Link, public std::enable_shared_from_this<Wir
   void stop_reading() { reading_ = false; }
   void read_again();
   bool reads() const { return reading_; }
-  // It is gone: it reads nothing more, and when everything it said has been delivered, emptied() is called.
+  // It is gone: it reads nothing more, and once everything it sent has been delivered, emptied() is called.
   void leave();
-  // Nobody may call the peer any more.
+  // No one may call the peer anymore.
   void forget_peer() { peer_ = nullptr; }
   std::size_t waiting_bytes() const { return waiting_bytes_; }
 
-  // What may wait in an outbox, at the most, in this simulation: full(), and all that one event may cause.
+  // The most that may wait in an outbox in this simulation: full(), and everything that one event may cause.
   static constexpr std::size_t high_water = 32 * 1024;
   static constexpr std::size_t overflow = 30 * high_water;
 
