@@ -1,5 +1,5 @@
-// The texts for those who wait for a new generation, and for the model: which generation is serving now and
-// what changed, or why there is none.
+// The texts about a new generation, for the model and for the callers that wait for it: which generation is
+// serving now and what changed, or why there is none.
 //
 // Any thread.
 #pragma once
@@ -23,7 +23,7 @@ struct NewGeneration {
   std::chrono::milliseconds took;
   std::string reason;
   std::optional<ConnectionRecord::Absence> absence;
-  bool reloaded;     // on request: somebody waits for it
+  bool reloaded;     // on request: a caller waits for it
   bool memory_gone;  // that of the previous generation
 };
 // "[mcpivot] "dev" restarted: generation 2, pid 4242, ready in 1.8 s (after a crash). Anything it held in …"
@@ -56,8 +56,8 @@ std::string birth_report(const BirthNews& news);
 std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
                            std::string_view next);
 
-// For one that answers otherwise, or could not be checked, and waits until somebody accepts that. `checked`:
-// see CheckReport.
+// For a generation that answers differently, or could not be checked, and waits until a user accepts it.
+// `checked`: see CheckReport.
 std::string held_report(std::string_view server, std::string_view checked, bool unreadable, int serving,
                         const ControlNames& control);
 

@@ -1,7 +1,7 @@
-// A running build: a shell command of the user's, whose output comes line by line, and of which the beginning
-// and the end are kept.
+// A running build: a shell command of the user's. Its output is delivered line by line; its beginning and end
+// are kept.
 //
-// Belongs to the one that waits for its end; if dropped, it is stopped silently. One thread.
+// Belongs to the caller that waits for its end; if dropped, it is stopped silently. One thread.
 #pragma once
 
 #include <chrono>

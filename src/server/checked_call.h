@@ -1,5 +1,5 @@
-// A call that was recorded, and its answer: what a new build is compared with. And answers of a new build
-// that somebody has seen and taken for good since, which count in place of what was recorded before them.
+// A recorded call and its answer, with which a new build is compared. And the answers of newer builds that a
+// user has accepted, which replace what was recorded before them.
 //
 // Plain data. One thread.
 #pragma once
@@ -29,7 +29,7 @@ struct CheckedCall {
 struct RecordedCalls {
   std::vector<CheckedCall> calls{};   // the newest first
   std::vector<std::string> ignore{};  // paths in answers that may be different
-  std::string why_none{};             // if there are none, in more words than that there are none yet
+  std::string why_none{};             // why there are none, if there is more to say than that
 };
 
 // The error says why they can't be read; like `why_none`, it reads on from "not checked: ".
@@ -38,10 +38,10 @@ using CallsToCheck = std::expected<RecordedCalls, std::string>;
 class AcceptedAnswers {
  public:
   void add(std::string key, Answer answer, std::chrono::system_clock::time_point when) {
-    if (answers_.size() >= most && !answers_.contains(key)) answers_.clear();  // they are told again
+    if (answers_.size() >= most && !answers_.contains(key)) answers_.clear();  // they are asked again
     answers_.insert_or_assign(std::move(key), Accepted{std::move(answer), when});
   }
-  // Null: nobody has accepted another one since then.
+  // Null: no other answer has been accepted since then.
   const Answer* find(const std::string& key, std::chrono::system_clock::time_point recorded) const {
     const auto found = answers_.find(key);
     return found == answers_.end() || found->second.when < recorded ? nullptr : &found->second.answer;

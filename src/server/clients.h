@@ -33,7 +33,7 @@ class Peer {
   virtual void tell(std::uint32_t /*exchange*/, std::string_view line) { answer(0, line); }
   // It doesn't read as fast as we send.
   virtual bool full() const = 0;
-  // The same to such a degree that even those who can't wait for it must stop sending.
+  // So much waits for it that even senders that can't wait for it must stop.
   virtual bool overflows() const { return false; }
 
   // One of its requests gets no answer, because the client cancelled it.
@@ -90,12 +90,12 @@ class Clients {
   // It has cancelled the request that this names, and gets no answer.
   void withdrawn(Asker by, const Message& cancellation) const;
 
-  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes. One
-  // that didn't ask for all of them gets them too, while another one does.
+  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes. An
+  // observer that didn't ask for all messages also gets them while another one does.
   void observe(Observer& observer, const Clock& clock, bool all);
   // It sees nothing any more.
   void ignore(const Observer& observer);
-  // Who remembers what they called; null: nobody. It must outlive this, or be taken back.
+  // What remembers the calls of clients; null: nothing. It must outlive this object, or be replaced before.
   void set_history(const CallHistory* history) { history_ = history; }
   const CallHistory* history() const { return history_; }
   // Whether anybody observes messages that pass.

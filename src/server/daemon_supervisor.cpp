@@ -26,7 +26,7 @@ DaemonSupervisor::DaemonSupervisor(const Clock& clock, MakeKeeper make_keeper, O
 
 void DaemonSupervisor::configure(const ConfigRef& config) {
   Supervisor::configure(config);
-  if (!stopping()) adopt_keeper();  // otherwise when the daemon has stopped, which somebody waits for
+  if (!stopping()) adopt_keeper();  // otherwise once the daemon has stopped
 }
 
 void DaemonSupervisor::adopt_keeper() {
@@ -39,7 +39,8 @@ void DaemonSupervisor::adopt_keeper() {
 // --- births and losses -------------------------------------------------------------------------------------
 
 // A daemon may come back at any moment, and a connection costs little. Many clients of one daemon must not
-// all come at the same moment; and those who wait for it to be started must not wait longer than necessary.
+// all come at the same moment; and callers that wait for it to be started must not wait longer than
+// necessary.
 milliseconds DaemonSupervisor::back_off(int young_deaths, bool asked) const {
   constexpr milliseconds first{100};
   if (young_deaths == 0) return milliseconds(0);

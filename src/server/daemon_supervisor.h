@@ -48,7 +48,7 @@ class DaemonSupervisor final : public Supervisor {
     return keeper_ ? keeper_->output(lines) : std::string();
   }
 
-  // Those who wait for the next session get the daemon as it was, so far.
+  // So far, the daemon hasn't been restarted for the callers that wait for the next session.
   void on_round_begins() { restarted_ = false; }
   // A build made the daemon out of date. True: it is being stopped, and is started again afterwards. False:
   // we may not stop it, and can only open a new session.

@@ -474,7 +474,7 @@ void Generation::on_batch(std::string_view line) {
 void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   saw(Seen::What::refused, line, nullptr, refusal.reason);
   ring_.add(number(), fmt::format("[{}] {}", backend_->manner().garbage, line));
-  // It may have been meant as an answer that somebody would wait for in vain.
+  // It may have been meant as an answer, for which a caller would wait in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that isn't an MCP message: {}",
                                  config_->name, refusal.reason));
 }
@@ -540,7 +540,7 @@ void Generation::on_lost(std::string_view id, bool reached, std::string_view why
 }
 
 void Generation::die(const Backend::Ending& ending) {
-  const auto keep = shared_from_this();  // the owner lets go of the dead
+  const auto keep = shared_from_this();  // the owner drops a dead generation
   dead_ = true;
   log_info("{}: generation {} ({}) {}", config_->name, number(), backend_->where(), ending.how);
   owner_.on_death(*this, ending);

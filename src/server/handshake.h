@@ -1,7 +1,7 @@
 // Brings a new generation to where its predecessor was: does the handshake in the client's name and era,
 // fetches the lists, and repeats what the client had told the predecessor. No client sees any of it.
 //
-// Belongs to the one that waits for its end, and may be dropped at any time: it then ends silently. One
+// Belongs to the caller that waits for its end, and may be dropped at any time: it then ends silently. One
 // thread.
 #pragma once
 
@@ -63,9 +63,9 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   void withdraw() { generation_.drop_inquiry(opening_); }
   // Time is up. True: only replayed calls were missing, and the handshake ends successfully without them.
   bool finish_without_replay(std::string_view why);
-  // What clients have told the predecessor since it was done: `calls` are what counts now. True: some of them
-  // were not made yet, and are made, after which it is done again, with what failed of them. `outcome` is the
-  // first one.
+  // Repeats what clients have told the predecessor since the handshake was done; `calls` is what counts now.
+  // True: some of these calls were not made yet; they are made now, after which the handshake ends again and
+  // reports those that failed. `outcome` is that of its first end.
   bool make_up_for(std::vector<Replay::Call> calls, const Outcome& outcome);
   // The call that is being replayed, if any.
   const Replay::Call* replaying() const { return replaying_ < calls_.size() ? &calls_[replaying_] : nullptr; }

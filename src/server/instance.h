@@ -1,6 +1,6 @@
 // A server as used by one client, or by all who share it, whatever happens to the processes behind it. It
 // passes clients' requests to its current generation, lets them wait while there is none, or answers why not.
-// All it knows about those it serves is its Watcher.
+// All it knows about its clients is its Watcher.
 //
 // A new generation always starts next to the current one, if any: process, handshake, lists, replay; then it
 // is swapped in, and the old one drains and ends. A failed start (a *birth*) changes nothing.
@@ -44,7 +44,7 @@ class Instance final : private Generation::Owner {
  public:
   using State = Life::Shown;
 
-  // Whom an instance serves and tells what happens to it: a client's desk, or all those who share the
+  // The user of an instance, which is told what happens to it: a client's desk, or all desks that share the
   // instance (SharedInstance).
   class Watcher {
    public:
@@ -64,7 +64,8 @@ class Instance final : private Generation::Owner {
                              ToClient& said) = 0;
     // Passes on whatever else its server sends.
     virtual void pass(const Instance& instance, ToClient& said) = 0;
-    // Whether it is in a model's context; and a notice for those models, except the clients who know already.
+    // Whether it is in a model's context; and a notice for these models, except those of clients that know
+    // already.
     virtual bool is_active(const Instance& instance) const = 0;
     virtual void tell_model(const Instance& instance, const std::string& words,
                             std::span<const ClientId> know) = 0;
@@ -108,10 +109,10 @@ class Instance final : private Generation::Owner {
     virtual bool unsettled(bool look) const = 0;
     // The call counts of all instances, including those that have ended.
     virtual CallCounts counts() const = 0;
-    // A build that answers otherwise than the one before, and waits until somebody accepts that; null: none.
+    // A build that answers differently from the one before, and waits until a user accepts it; null: none.
     virtual const CheckReport* held() const = 0;
     virtual void hold(CheckReport report) = 0;
-    // Somebody has: its answers are the right ones from now on. Or a newer generation serves anyway.
+    // It was accepted, so its answers are the right ones from now on; or a newer generation serves anyway.
     virtual void accept(const CheckReport& report) = 0;
     virtual void drop_held() = 0;
     virtual const AcceptedAnswers& accepted() const = 0;
@@ -144,19 +145,19 @@ class Instance final : private Generation::Owner {
   void when_known(Asker asker, std::string_view id, std::function<void()> then);
   // None of these needs to wait any longer.
   void settle();
-  // Whether it is starting for the first time, and nothing is known about what it offers. One that has
-  // refused us is asked again, but nobody waits for that.
+  // Whether it is starting for the first time, and nothing is known about what it offers. A server that
+  // rejected us is asked again, but no caller waits for that.
   bool starts_unknown() const {
     const bool on_its_way = life_.is_refused() ? birth_ != nullptr : life_.is<Life::Starting>();
     return !offer_.known() && knows_client() && on_its_way && !failed_lately();
   }
   // It refused us, and nothing is known about what it offers.
   bool refuses_us() const { return life_.is_refused() && !offer_.known(); }
-  // Somebody wants to know what it offers. One that refused us may accept us by now.
+  // A caller wants to know what it offers. A server that rejected us may accept us by now.
   void look_again() {
     if (refuses_us()) happens(Life::Needed{});
   }
-  // A sign-in that it wanted is over. `trouble`: it failed; empty: what it said no to is different now.
+  // A sign-in that it wanted is over. `trouble`: why it failed; empty: there are new credentials.
   void sign_in_over(const std::string& trouble);
   bool knows_client() const { return !replay_.hello.empty(); }
   // Which eras the server accepts, as far as known: from this run, or the last one.
@@ -182,7 +183,7 @@ class Instance final : private Generation::Owner {
   Replay::Memory memory(ClientId client) const { return replay_.memory(client); }
   // The same client was here before, in an earlier run of mcpivot.
   void restore(ClientId client, Replay::Memory memory, const std::vector<std::string>& tasks);
-  // Who wants to know about updates of this resource.
+  // The clients that want to know about updates of this resource.
   std::vector<ClientId> subscribers(std::string_view uri) const { return replay_.subscribers(uri); }
   // A client is gone, and nobody waits for its answers any more.
   void forget(ClientId client);
@@ -213,7 +214,8 @@ class Instance final : private Generation::Owner {
   // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
   // own, so that the file can be replaced. The next request that needs it starts it again.
   void stop(std::function<void(const StopResult&)> done, bool others = true);
-  // The server's sources changed, or somebody outside wants a restart: builds it first, if it has a build.
+  // The server's sources changed, or a restart was requested from outside: builds it first, if it has a
+  // build.
   void follow_sources(const std::string& reason);
   // Its program file has been replaced. False: it runs the new one already, or is building.
   bool program_replaced(const std::string& reason);
@@ -264,7 +266,7 @@ class Instance final : private Generation::Owner {
   }
   // It is ending for good.
   bool ends() const { return life_.is<Life::Leaving>(); }
-  // Somebody wanted it stopped: a call starts it again.
+  // It was stopped on request: a call starts it again.
   bool stopped_on_request() const;
   // Whether its last starts failed, or it died soon after them; it may be starting again.
   bool failed_lately() const { return young_deaths_ > 0; }
@@ -430,7 +432,7 @@ class Instance final : private Generation::Owner {
   void unwatch_sources();
   void watch_again();
   void take_up_saves(Reload& reload) const;
-  // Those who are answered by the old generation in the meantime should know about it.
+  // Callers that the old generation answers in the meantime should be told.
   void announce(Reload& reload);
   void tell(const ReloadOutcome& outcome);
   void give_up_round();
@@ -562,7 +564,7 @@ class Instance final : private Generation::Owner {
   OfferWaits offer_waits_;
   std::vector<std::function<void(const StopResult&)>> stops_;
   bool stops_others_ = false;
-  StopResult stopping_;  // what has ended since somebody wanted it stopped
+  StopResult stopping_;  // what has ended since the stop was requested
   std::optional<Command> stopping_command_;
   // It has been stopped, and other processes that run its program are being ended.
   struct Stopping {

@@ -44,7 +44,7 @@ std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
 void Instance::bear(const std::string& reason) {
   forget_to_follow();
   if (reloads_.round() == Life::Round::bears)
-    eras_futile_ = false;  // somebody wants to know whether it works
+    eras_futile_ = false;  // a caller waits to learn whether it works
   const int number = ++past_.starts;
   birth_ = std::make_unique<Birth>(world_.timers(), life_.births(), reason,
                                    world_.files().program_of(config_->command));
@@ -57,7 +57,7 @@ void Instance::bear(const std::string& reason) {
   end_unused_round();
 }
 
-// It may be long until a client connects; those who asked for this must not wait for that.
+// It may take long until a client connects; the callers that asked for this must not wait for that.
 void Instance::end_unused_round() {
   if (knows_client() || unborn() == nullptr || reloads_.round() != Life::Round::bears) return;
   const std::string words =
@@ -400,8 +400,8 @@ struct Instance::Swap {
   std::vector<FetchedLists::Refusal> refusals;
   std::vector<std::string> failed_replays;
 
-  // Whether the model should know that there is a new generation. A session that was merely forgotten is
-  // nobody's concern, unless something changed in the new one.
+  // Whether the model should know that there is a new generation. A session that was merely forgotten isn't
+  // worth a notice, unless something changed in the new one.
   bool news(int number) const {
     const bool unchanged = change.diff.empty();
     const bool silent = arrival.forgotten && unchanged && failed_replays.empty();
@@ -416,7 +416,7 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   announce_lists(swap, news);
   if (swap.old) last_used_ = std::max(last_used_, swap.old->last_asked());
   if (swap.old) drain(swap.old);
-  if (current_->open() > 0) watch_overdue_calls();  // of before its handshake
+  if (current_->open() > 0) watch_overdue_calls();  // from before its handshake
   settle();
   watcher_.on_writable(*this);
   release_signing_in();
@@ -456,7 +456,7 @@ std::vector<std::string> Instance::take_failed_replays(Handshake::Outcome& outco
   return failed;
 }
 
-// To the log, and to those who should know.
+// Reports it in the log, and to everyone who should know.
 void Instance::report(const Swap& swap, bool news) {
   const Offer::Change& change = swap.change;
   const std::optional<CheckReport>& checked = swap.birth->checked;
@@ -518,7 +518,7 @@ void Instance::announce_lists(const Swap& swap, bool news) {
     if (swap.birth->changed[static_cast<std::size_t>(kind)]) refetch(kind);
 }
 
-// Those who wait for it are told in any case; those who wait for a build wait for the outcome of that.
+// Callers that wait for it are told in any case; callers that wait for a build wait for its outcome.
 void Instance::tell_birth(const std::string& words, bool news) {
   if (reloads_.round() == Life::Round::bears) {
     young_deaths_ = 0;  // a requested restart starts with a clean slate

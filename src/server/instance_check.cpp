@@ -1,5 +1,5 @@
-// How a generation that is about to serve is checked: recorded calls are put to it, clients see nothing of
-// that, and what they tell the old one meanwhile the new one learns before it takes its place.
+// How a generation that is about to serve is checked: it gets recorded calls, of which clients see nothing,
+// and before it takes the old one's place, it learns what clients told the old one in the meantime.
 #include <fmt/format.h>
 
 #include <utility>
@@ -14,10 +14,12 @@
 namespace mcpivot {
 namespace {
 
-// How often the new generation is told what clients told the old one in the meantime: there must be an end.
+// How often the new generation is told what clients told the old one in the meantime. The limit makes sure
+// that this ends.
 constexpr int most_make_ups = 3;
 
-// Grows nothing toward a client: a list is fetched again, a question is withdrawn.
+// Whether a message adds nothing to what waits for a client: a list is fetched again, a question is
+// withdrawn.
 bool is_bounded(Method known) {
   return known == Method::tools_changed || known == Method::prompts_changed ||
          known == Method::resources_changed || known == Method::cancelled;
@@ -69,7 +71,7 @@ void Instance::end_check() {
   });
 }
 
-// What others asked, and were answered, isn't for this client.
+// What other clients asked and were answered isn't for this client.
 bool Instance::shows_values() const {
   return !config_->for_many && !is_shared();
 }

@@ -175,7 +175,7 @@ void Instance::back_off() {
 
 void Instance::on_lost(Generation& generation, Generation::Open lost, std::string_view why) {
   settle(generation, lost, describe_death(generation, std::string(why)), !stopped_on_request());
-  live();  // it may wait now, with nothing to wait for
+  live();  // the request may wait again, though a generation serves
 }
 
 void Instance::on_death(Generation& generation, const Backend::Ending& ending) {

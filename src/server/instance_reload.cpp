@@ -1,4 +1,4 @@
-// When somebody wants another generation of an instance: it is rebuilt, restarted, reconfigured, or follows
+// When another generation of an instance is wanted: it is rebuilt, restarted, reconfigured, or follows
 // another instance.
 #include <fmt/format.h>
 
@@ -54,7 +54,7 @@ void Instance::take_up_saves(Reload& reload) const {
   reload.build = can_build();
   reload.renew = true;
   reload.changed = reload.saved = true;
-  reload.accepts = false;  // nobody has seen that yet
+  reload.accepts = false;  // the user hasn't seen these changes yet
 }
 
 void Instance::announce(Reload& reload) {
@@ -134,7 +134,7 @@ void Instance::forget_to_follow() {
   follow_timer_.cancel();
 }
 
-// If it fails, those who wait for it get the old one.
+// If it fails, the callers that wait for it get the old one.
 void Instance::follow() {
   following_ = Following::now;
   follow_timer_.cancel();
@@ -209,7 +209,7 @@ void Instance::end_round(const ReloadOutcome& outcome) {
   if (next) happens(Life::RoundWaits{});
 }
 
-// Those who wait for the next round get the same outcome.
+// Callers that wait for the next round get the same outcome.
 void Instance::give_up_round() {
   reloads_.gather();
   const bool unproven = reloads_.changes_server();

@@ -187,14 +187,14 @@ void Instance::tell_level() {
     current_->inquire("logging/setLevel", replay_.level(), [](const Message&) {});
 }
 
-// What one client no longer wants, another may.
+// Another client may still want what this one no longer wants.
 void Instance::unsubscribe(Asker asker, const Message& message) {
   remember_setting(asker.client, message);
   clients_.answer(asker, result_answer(message.text(message.id), "{}"));
   unsubscribe_if_unwanted(std::string(message.text(message.params)));
 }
 
-// While a subscription is being made, it may be to this resource: then better a superfluous update than a
+// A subscription that is still being made may be to this resource, and a superfluous update is better than a
 // missing one.
 void Instance::unsubscribe_if_unwanted(const std::string& params) {
   if (!current_ || current_->ending() || !takes_subscriptions(initialize_result())) return;

@@ -11,7 +11,7 @@
 
 namespace mcpivot {
 
-// False: in words, then.
+// False: it must be told in words.
 bool Instance::ask_to_sign_in(Asker asker, const Message& message) {
   if (asker.client != client() || is_shared() || !can_ask_to_sign_in(message, asker.era, replay_.hello))
     return false;
@@ -54,7 +54,7 @@ void Instance::request_after_sign_in(const ToServer& asked) {
   request(asked.asker, again);
 }
 
-// Those who wait for it are served, or told why not.
+// Requests that wait for it are served, or told why not.
 void Instance::sign_in_over(const std::string& trouble) {
   const SignInQuestion question = std::exchange(sign_in_question_, {});
   if (!trouble.empty()) {
@@ -77,7 +77,7 @@ void Instance::release_signing_in() {
   }
 }
 
-// It may serve those who need no sign-in all the while.
+// In the meantime, it may serve requests that need no sign-in.
 void Instance::refuse_unsigned(Asker asker, const Message& message, const std::string& why) const {
   clients_.refuse(
       asker, failure_answer(message.known, message.text(message.id),

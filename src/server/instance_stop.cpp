@@ -44,7 +44,7 @@ void Instance::refuse_stopped() {
   }
 }
 
-// Tells those who wanted it stopped; and if it must run again, it is started at the next attempt.
+// Tells the callers that wanted it stopped; if it must run again, it is started at the next attempt.
 void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   young_deaths_ = 0;
   stopping_ = {
@@ -79,7 +79,7 @@ void Instance::rest() {
   happens(Life::Rest{});
 }
 
-// All of its generations have ended, or its daemon has: tells those who wanted it stopped.
+// All of its generations have ended, or its daemon has: tells the callers that wanted it stopped.
 void Instance::finish_stop() {
   const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
   const auto stopping = std::make_shared<Stopping>();
@@ -120,7 +120,7 @@ void Instance::refuse_waiting(const std::string& why) {
   }
 }
 
-// So that no handler runs after the one we tell has destroyed us.
+// So that no handler runs after the callee has destroyed us.
 void Instance::cancel_timers() {
   for (auto* timer : {&patience_timer_, &overdue_timer_, &long_birth_timer_, &follow_timer_, &held_timer_})
     timer->cancel();

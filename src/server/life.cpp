@@ -13,7 +13,7 @@ struct Cases : F... {
   using F::operator()...;
 };
 
-// Includes what went wrong before, for those who wait for a start that may fail again.
+// Includes what went wrong before, for callers that wait for a start that may fail again.
 std::string starting_words(int number, const Life::State& before) {
   const auto* const failed = std::get_if<Life::Failed>(&before);
   std::string words = fmt::format("it is starting (generation {})", number);
@@ -153,7 +153,7 @@ void Life::on(const Born& event) {
   state_ = Ready{};
 }
 
-// One that answers otherwise is still better than none.
+// A generation that answers differently is still better than none.
 void Life::on(const Checked& event) {
   if (next_ != Next::check || event.birth != births_) return;
   if (event.held && has_current()) {
@@ -165,8 +165,8 @@ void Life::on(const Checked& event) {
   state_ = Ready{};
 }
 
-// Those who wait for a build wait for its outcome. A server that refuses us isn't asked over and over, and
-// nobody waits for another answer.
+// Callers that wait for a build wait for its outcome. A server that rejects us isn't asked over and over, so
+// no caller waits for another answer.
 void Life::on(const BirthFailed& event) {
   if (!is_under_way(event.birth)) return;
   next_ = Next::nothing;

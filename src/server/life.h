@@ -61,7 +61,7 @@ class Life {
     room,   // a birth, once the earlier generations are gone
     later,  // a birth, after a delay
     birth,  // one is under way
-    check   // it is there, and recorded calls are put to it before it may serve
+    check   // it has started, and gets recorded calls before it may serve
   };
 
   // --- what happens
@@ -92,21 +92,21 @@ class Life {
   // The birth under way succeeded, failed, or must be retried soon, which isn't a failure.
   struct Born {
     int birth;            // which one: births()
-    bool checks = false;  // recorded calls are to be put to it first
+    bool checks = false;  // it must be checked with recorded calls first
   };
-  // The check is done. `held`: answers differ, or nobody knows whether they do, so the generation must not
-  // take another's place before somebody accepts that.
+  // The check is done. `held`: answers differ, or may differ, so the generation must not replace another one
+  // before a user accepts it.
   struct Checked {
     int birth;
     bool held = false;
-    std::string words{};  // for those who wait for it, if it is held
+    std::string words{};  // for the callers that wait for it, if it is held
   };
   struct BirthFailed {
     int birth;
     std::string why;
     bool ran;
-    std::string words;     // for those who wait for it
-    bool refused = false;  // the server refused us, and will until somebody does something about it
+    std::string words;     // for the callers that wait for it
+    bool refused = false;  // the server rejected us, and will until the cause is fixed
   };
   struct BirthPostponed {
     int birth;
@@ -142,7 +142,7 @@ class Life {
     bool overlaps = true;         // two generations may run side by side
     bool comes_and_goes = false;  // by itself: an attempt to reach it isn't news, and costs little
     bool asked = false;           // requests wait
-    bool serves = false;          // somebody can handle them
+    bool serves = false;          // a generation can handle them
     bool others = false;          // earlier generations still exist
     bool stop_wanted = false;     // somebody waits for it to be stopped
     bool stops = false;           // what must stop is still running
@@ -155,18 +155,18 @@ class Life {
 
   enum class Do : std::uint8_t {
     start,           // a generation, for this reason
-    join_birth,      // those who wait for a generation wait for the one under way
+    join_birth,      // callers that wait for a generation wait for the one under way
     end_birth,       // the birth under way isn't wanted any more
-    check,           // recorded calls are put to it
+    check,           // it is checked with recorded calls
     end_current,     // it is asked to end
     detach_current,  // the same, and it is no longer the current one
     drain_current,   // the same, when it has finished its calls
-    end_others,      // those that drain, too
+    end_others,      // also generations that drain
     build,
     stop_build,
     begin_round,    // it may begin
     renew,          // the daemon, then start, for this reason
-    fail_round,     // those who wait for it are told this
+    fail_round,     // callers that wait for it are told this
     give_up_round,  // the same; and another instance must try out the change
     back_off,       // then a generation is due
     look_again,     // the same, soon
@@ -175,7 +175,7 @@ class Life {
     refuse_waiting,  // they are told this
     settle,          // nobody needs to wait for the first handshake any longer
     stop_daemon,
-    tell_stopped,  // those who wanted it stopped
+    tell_stopped,  // the callers that wanted it stopped
     tell_gone
   };
   struct Effect {

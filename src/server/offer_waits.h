@@ -36,7 +36,7 @@ class OfferWaits {
   void forget(ClientId client) {
     std::erase_if(waits_, [&](const Wait& one) { return one.asker.client == client; });
   }
-  // Nobody needs to wait any longer. Those who begin to wait again because of that are not released.
+  // Releases all waiting callers, except those that begin to wait again because of that.
   void release() {
     for (const Wait& one : std::exchange(waits_, {})) one.then();
   }

@@ -54,7 +54,7 @@ bool ReloadRounds::end(const ReloadOutcome& outcome) {
   round_ = Round::none;
   given_up_.clear();
   for (const Reload& reload : std::exchange(now_, {})) reload.done(outcome);
-  if (under_way() || later_.empty()) return false;  // somebody who was told has already begun a round
+  if (under_way() || later_.empty()) return false;  // a caller that was told has already begun a round
   now_ = std::exchange(later_, {});
   round_ = Round::waits;
   return true;

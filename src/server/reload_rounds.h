@@ -21,7 +21,7 @@ namespace mcpivot {
 struct ReloadOutcome {
   bool ok;
   std::string text;
-  bool news = true;  // worth telling those who didn't ask
+  bool news = true;  // worth telling clients that didn't ask
 };
 
 struct Reload {
@@ -61,7 +61,7 @@ class ReloadRounds {
   bool give_up(ReloadId id);
   // Tells everybody in the round the outcome. True: the next round waits for begin().
   bool end(const ReloadOutcome& outcome);
-  // There won't be a next round: those who wait for it get the outcome of this one.
+  // There won't be a next round: callers that wait for it get the outcome of this one.
   void gather();
 
   Round round() const { return round_; }
@@ -71,7 +71,7 @@ class ReloadRounds {
   bool changes_server() const;
   // Whether that is to be checked: not what somebody has accepted.
   bool wants_check() const;
-  // Nobody in it asked for more than the saved changes.
+  // No caller in it asked for more than the saved changes.
   bool follows_saves() const;
   // The reason of the caller that began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }

@@ -12,7 +12,7 @@
 namespace mcpivot {
 namespace {
 
-// An instance that was stopped on request waits for a call: somebody may be in the middle of a build.
+// An instance that was stopped on request waits for a call: the user may be in the middle of a build.
 bool runs(const Instance& instance) {
   return instance.state() != Instance::State::stopped;
 }

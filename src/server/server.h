@@ -1,9 +1,9 @@
 // A server as the user configured it: its configuration, its build, and the watch over its files. What
 // actually runs are its instances: one for each client, or one for all of them.
 //
-// One instance tries out a change, the one that was used last: only when its new generation is serving do
-// the others follow, each at its next call or when it is idle. So a broken build takes nothing away from
-// anybody.
+// One instance tries out a change, the one that was used last: only when its new generation is serving do the
+// others follow, each at its next call or when it is idle. So a broken build takes nothing away from any
+// client.
 //
 // One thread.
 #pragma once
@@ -28,11 +28,11 @@ class Server final : public Instance::Source {
   Server& operator=(const Server&) = delete;
 
   void configure(const ServerConfig& config);
-  // It is no longer in the configuration, or mcpivot ends: nothing new begins, and those who wait for a build
-  // are told why. Its instances end by themselves.
+  // It is no longer in the configuration, or mcpivot ends: nothing new begins, and callers that wait for a
+  // build are told why. Its instances end by themselves.
   void close(const std::string& why);
 
-  // Somebody outside wants it restarted, after a build if it has one. One instance begins; the others
+  // A restart was requested from outside, after a build if it has one. One instance begins; the others
   // follow.
   void reload(const std::string& reason);
   // The same for a caller that waits for the outcome, and says whether to build. Nothing is started for it:
@@ -110,7 +110,7 @@ class Server final : public Instance::Source {
   };
   std::optional<InstanceId> handed_over_{};  // another one already tries out what it was to try
   std::list<LoneBuild> lone_builds_;         // that no instance waits for
-  std::weak_ptr<SharedInstance> shared_;     // belongs to those who share it
+  std::weak_ptr<SharedInstance> shared_;     // belongs to the desks that share it
 };
 
 }  // namespace mcpivot

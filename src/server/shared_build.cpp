@@ -51,8 +51,7 @@ std::shared_ptr<Build> SharedBuild::join(const ServerConfig& config, bool for_sa
   return share;
 }
 
-// Uses the latest configuration, that of the last who asked. A caller gets a build that began
-// after that.
+// Uses the latest configuration, that of the last caller. A caller gets a build that began after that.
 void SharedBuild::begin() {
   building_ = std::exchange(waiting_, {});
   const bool for_saves =
@@ -68,7 +67,7 @@ void SharedBuild::begin() {
                               for_saves ? last_save_ : asked);
 }
 
-// Those who are told may ask for the next one at once: it begins when all have been told.
+// Callers that are told may ask for the next build at once: it begins when all have been told.
 void SharedBuild::on_done(const Build::Result& result) {
   for (const auto& one : std::exchange(building_, {}))
     if (const auto share = one.lock()) share->done(result);
@@ -81,7 +80,7 @@ void SharedBuild::leave(const Share& share) {
   std::erase_if(waiting_, is_it);
   if (std::erase_if(building_, is_it) == 0 || !building_.empty()) return;
   build_.reset();
-  // Not now: the one who left may be in the middle of something.
+  // Not now: the caller that left may be in the middle of something.
   next_.set(std::chrono::milliseconds(0), [this] {
     if (!build_ && !waiting_.empty()) begin();
   });

@@ -1,4 +1,4 @@
-// The builds of one server, for all who ask, one at a time. A caller that comes while one runs may have saved
+// The builds of one server, for all callers, one at a time. A caller that comes while one runs may have saved
 // something that it missed, and shares the next one.
 //
 // One thread.

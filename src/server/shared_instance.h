@@ -1,8 +1,8 @@
 // One instance of a server for all clients that share it. Each gets what concerns it: answers and progress go
 // to the client that asked, resource updates to subscribers, list changes and notices to everybody. Messages
 // without an addressee (log messages, for example) go to nobody, because they may be about anybody's calls;
-// and such questions are put to nobody. A modern server asks in the answer to a call, so the client that made
-// the call is asked, and nobody else.
+// and questions without an addressee are asked of nobody. A modern server asks in the answer to a call, so
+// the client that made the call is asked, and nobody else.
 //
 // mcpivot itself does the handshake with the server, without the capabilities that would let a server ask its
 // client something. A modern server learns each client's capabilities from that client's requests.
@@ -12,7 +12,7 @@
 // even that overflows, answers are dropped (the client gets an error instead), and so is everything that it
 // can do without.
 //
-// Belongs to those who share it. One thread.
+// Belongs to the desks that share it. One thread.
 #pragma once
 
 #include <chrono>
@@ -86,7 +86,7 @@ class SharedInstance final : private Instance::Watcher {
   Clients& clients_;
   std::vector<Sharer> sharers_;                   // in the order in which they came; each client once
   std::uint64_t last_share_ = 0;                  // counts up
-  std::vector<std::function<void()>> last_ones_;  // of those who left last, and wait for the end
+  std::vector<std::function<void()>> last_ones_;  // of the clients that left last, and wait for the end
   enum class End : std::uint8_t { none, under_way, over };
   End end_ = End::none;
   Alarm let_go_;

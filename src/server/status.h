@@ -33,7 +33,7 @@ struct History {
   int builds = 0;
   int failed_builds = 0;
   std::string last_build;
-  std::string last_check;  // what came of recorded calls that were put to the last new generation
+  std::string last_check;  // the outcome of the recorded calls that the last new generation got
 };
 
 // How its tools are used.

@@ -70,7 +70,7 @@ class Supervisor {
   // Somebody wants it stopped. The error says why it can't be.
   struct Stop {
     std::string words;
-    bool at_once;  // without waiting for a generation's end; those who wait for the next one go on waiting
+    bool at_once;  // without waiting for a generation's end; callers that wait for the next one go on waiting
   };
   virtual std::expected<Stop, std::string> on_stop_wanted() = 0;
 

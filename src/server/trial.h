@@ -18,7 +18,7 @@ namespace mcpivot {
 
 class Trial final : private Generation::Owner {
  public:
-  // Who uses a server that is ready.
+  // Uses a server that is ready.
   class User {
    public:
     virtual ~User() = default;

@@ -137,7 +137,7 @@ void Verification::cannot_read(std::string why) {
   report_.unreadable = true;
 }
 
-// What it doesn't offer any more isn't asked for: if it was safe, that is a difference.
+// A tool that it no longer offers isn't called: if the tool was safe, that is a difference.
 void Verification::select(std::vector<CheckedCall> calls) {
   const SafeTools safe(generation_.config().replay_safe);
   std::set<std::string> known;

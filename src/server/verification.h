@@ -1,10 +1,10 @@
-// Checks a generation before it serves: recorded calls that are safe to make again are put to it, and its
-// answers are compared with the recorded ones. No client sees any of it.
+// Checks a generation before it serves: it gets recorded calls that are safe to repeat, and its answers are
+// compared with the recorded ones. No client sees any of it.
 //
 // A call is safe if its tool says that it only reads and talks to nobody else, or if the user listed it. All
 // of them together have a limited time; what has no answer by then is cancelled, and counted.
 //
-// Belongs to the one that waits for its end, and may be dropped at any time: it then ends in silence. One
+// Belongs to the caller that waits for its end, and may be dropped at any time: it then ends silently. One
 // thread.
 #pragma once
 

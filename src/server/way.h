@@ -1,5 +1,5 @@
-// A message on its way through the core. Everybody on the way adds their edits; the link at its end writes
-// the raw bytes with all of them, once.
+// A message on its way through the core. Each stage on the way adds its edits; the link at its end writes the
+// raw bytes with all of them, once.
 //
 // They last as long as the call that hands them on. Plain data; one thread.
 #pragma once

@@ -42,9 +42,10 @@ class World {
                                                      SourceWatch::Handlers handlers) = 0;
   // The recorded calls that the configuration (`verify`) names: some hundreds of the newest at most.
   virtual void calls_to_check(const ServerConfig& config, std::function<void(CallsToCheck)> then) = 0;
-  // Whether, as whom and until when somebody is signed in to this server; empty: it never wanted that.
+  // Whether a user is signed in to this server, as whom and until when; empty: it never asked for a sign-in.
   virtual std::string sign_in_of(const ServerConfig&) { return {}; }
-  // What its user is to open in a browser now to sign in to it; empty: nothing, or that isn't for clients.
+  // The address that its user should open in a browser now to sign in; empty: there is none, or clients must
+  // not see it.
   virtual std::string sign_in_address(const ServerConfig&) { return {}; }
   // A text that nobody can guess: 32 letters and digits.
   virtual std::string secret() = 0;
