@@ -34,7 +34,7 @@ class Bridge {
     // The generation gets this as if the server had sent it. Message and edits are valid during the call, in
     // which the generation may send the next message.
     virtual void to_client(const Message& message, std::span<const Edit> edits) = 0;
-    // The same for a question to this client, or its withdrawal: nobody else may see it.
+    // The same for a question to this client, or its withdrawal: no other client may see it.
     virtual void ask(std::uint64_t /*client*/, const Message& message) { to_client(message, {}); }
     // How this client introduced itself (the params of its `initialize`), if several share the server. Empty:
     // it didn't, or there is only one.
@@ -50,8 +50,8 @@ class Bridge {
   virtual ~Bridge() = default;
 
   // What the generation sends: requests, notifications, cancellations, and answers to what the server asked.
-  // `client` distinguishes those who share the server: a waiting call can be continued only by the one that
-  // made it. 0: it is our own.
+  // `client` distinguishes the clients that share the server: a waiting call can be continued only by the one
+  // that made it. 0: it is our own.
   virtual void from_client(const Message& message, std::span<const Edit> edits, std::uint64_t client) = 0;
   void from_client(const Message& message, std::span<const Edit> edits) { from_client(message, edits, 0); }
   virtual void from_server(const Message& message) = 0;

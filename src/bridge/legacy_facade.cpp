@@ -246,7 +246,7 @@ void LegacyFacade::on_server_notification(const Message& message) {
       return ends_.to_client(message, edits.list());
     }
     case UpstreamListen::Verdict::foreign:
-      // The core may also listen; nobody else does.
+      // Besides us, only the core listens.
       if ((message.subscription || message.known == Method::acknowledged) &&
           own_id(message.text(message.subscription)) <= static_cast<std::int64_t>(UpstreamListen::core_ids))
         return;

@@ -22,7 +22,7 @@ constexpr std::size_t longest_state = 256;
 constexpr std::string_view bad_state =
     "this requestState is not valid for this request: it is unknown, expired, already used or another "
     "request's. Call again without requestState and inputResponses.";
-// Who makes the core's own calls, in which nobody can be asked.
+// The owner of the core's own calls, during which no client can be asked.
 constexpr std::uint64_t nobody = 0;
 constexpr std::string_view lost_while_parked =
     "the server was lost while the call waited for the client's input. The call may have taken effect; "
@@ -206,7 +206,7 @@ void ModernCalls::call_again(std::int64_t below, std::int64_t id, const Message&
   ends_.to_client(answer, modern.list());
 }
 
-// Sends what the server reported while nobody could be told.
+// Sends what the server reported while its client couldn't be told.
 void ModernCalls::release_progress(std::int64_t below) {
   Call& call = calls_.at(below);
   if (call.parking->progress.empty()) return;
@@ -325,7 +325,7 @@ void ModernCalls::hold_answer(std::int64_t below, const Message& answer) {
   Parking& parking = *calls_.at(below).parking;
   if (parking.ended || !parking.answer.empty()) return;
   parking.answer.keep(answer);
-  // Nobody will be asked for this call again.
+  // No client will be asked for this call again.
   std::vector<Question> waiting;
   for (Question& question : parking.questions)
     if (!question.asked) waiting.push_back(std::move(question));

@@ -126,7 +126,7 @@ bool ModernFacade::learn(std::string_view initialize_result) {
   return true;
 }
 
-// Fails those that wait now. A request that comes in the meantime starts another attempt.
+// Fails the requests that wait now. A request that comes in the meantime starts another attempt.
 void ModernFacade::fail_waiting(std::string_view why) {
   std::vector<std::int64_t> ids;
   for (const Waiting& next : waiting_) ids.push_back(next.id);
@@ -153,7 +153,7 @@ void ModernFacade::from_server(const Message& message) {
 void ModernFacade::server_answered(const Message& message) {
   const std::string_view id = message.text(message.id);
   if (!initialize_id_.empty() && same_id(id, initialize_id_)) return initialized(message);
-  if (id.starts_with(own_ids)) return;  // nobody wants to know
+  if (id.starts_with(own_ids)) return;  // no caller wants the answer
   const std::int64_t own = own_id(id);
   // The server has never seen some of these ids, whatever it says.
   if (listens_.is_open(own) || std::ranges::find(waiting_, own, &Waiting::id) != waiting_.end() ||
