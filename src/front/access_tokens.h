@@ -38,7 +38,7 @@ class AccessTokens {
   struct Refusal {
     enum class Kind : std::uint8_t {
       bad_token,
-      keys_come,  // ask again when those of the issuer have come
+      keys_come,  // ask again when the issuer's keys have arrived
       no_keys,
     } kind;
     std::string_view words;  // for a header: nothing of the token
@@ -49,7 +49,7 @@ class AccessTokens {
 
   std::expected<Holder, Refusal> check(std::string_view token, std::chrono::sys_seconds now);
   void fetch_keys() { keys_.fetch(); }
-  // Is called whenever keys have come, or haven't.
+  // `told` is called whenever a fetch of the keys has ended, successfully or not.
   void on_keys(std::function<void()> told) { keys_.on_ended(std::move(told)); }
   // How many tokens were good, and haven't expired since.
   std::size_t remembered() const { return good_.size(); }
@@ -64,7 +64,7 @@ class AccessTokens {
 
   JwtRules rules_;
   IssuerKeys keys_;
-  std::uint64_t edition_ = 0;  // of the keys that those below were verified with
+  std::uint64_t edition_ = 0;  // of the keys that verified the tokens below
   std::unordered_map<std::string, Holder> good_;
   std::set<std::pair<std::chrono::sys_seconds, std::string>> ends_;  // of those
 };

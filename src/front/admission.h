@@ -29,8 +29,8 @@ struct AdmissionRules {
   std::vector<std::string> origins;       // --allow-origin: "https://example.com", or "*"
   std::string public_url;                 // --public-url: the URL that clients use
   TrustedProxies proxies;                 // --trusted-proxy: who is believed about the client
-  std::optional<Tokens> tokens;           // neither these
-  std::shared_ptr<AccessTokens> oauth{};  // nor those: anyone who reaches us may come in
+  std::optional<Tokens> tokens;           // if there are neither these
+  std::shared_ptr<AccessTokens> oauth{};  // nor this: anybody who can connect is let in
 };
 
 // Who a request is from.
@@ -44,9 +44,9 @@ struct Visitor {
   std::chrono::sys_seconds until{};  // when it ends
 };
 
-// What those who can't come in are answered.
+// The answer to a request that isn't let in.
 struct Rejection : HttpAnswer {
-  bool keys_come = false;  // to check the token with: a client that can wait may ask again then
+  bool keys_come = false;  // they are being fetched: a client that can wait may ask again then
   std::string_view why{};  // for the log: nothing of the token
 };
 

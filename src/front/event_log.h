@@ -3,7 +3,7 @@
 // event that it got (`Last-Event-ID`).
 //
 // Bounded: the oldest events are forgotten first. All sessions together are bounded too: the one that keeps
-// the most forgets first, so that nobody takes away what others may come back for.
+// the most forgets first, so that one session can't take away what another may come back for.
 //
 // One thread.
 #pragma once

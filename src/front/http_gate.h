@@ -49,7 +49,8 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   void use(Tokens tokens);
   // The key file has changed: ids that none of its keys opens are no longer known.
   void use(SessionKeys keys) { seal_.use(std::move(keys)); }
-  // Keys to check tokens with have come, or can't be had: those who wait for them are answered.
+  // The keys to check tokens with have arrived, or can't be fetched: requests that wait for them are
+  // answered.
   void on_keys();
   // From now on, new requests are refused. `done` is called when those in flight have been answered, or after
   // this time.
@@ -105,7 +106,7 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
                                       const std::string& profile) const;
   bool is_granted(const Visitor& who, const std::string& profile) const;
   std::expected<Visitor, Rejection> admit(const HttpAsk& ask) const;
-  // Why a request is refused for its head alone, although its sender may come in.
+  // Why a request is refused because of its head alone, although its sender is let in.
   std::optional<HttpAnswer> unfit(const HttpAsk& ask, const Visitor& who) const;
   // The answer that refuses a request from this visitor; nothing: it is let in.
   std::optional<HttpAnswer> refusal(const HttpAsk& ask,
@@ -129,7 +130,8 @@ class HttpGate final : public HttpServer::Handler, public Crowd, private WebClie
   Life& open(const Visit& visit, Era era, std::string uid);
   Life& seat(const Visit& visit, Desk& desk, Era era, std::string uid);
   Life* restore(const Visit& visit, const SessionTicket& ticket, const std::optional<SessionRecord>& record);
-  // For which a server may have to be started; to listen takes as long as its client likes.
+  // Whether a request asks a server for something, so that one may have to be started. Listening lasts as
+  // long as the client likes.
   enum class Asks : std::uint8_t { nothing, something, to_listen };
   void hand_over(Life& life, const Visit& visit, std::string body, Asks asks);
   // Whether another server may be started for this client; stops the one that has been idle for longest if

@@ -1,5 +1,5 @@
-// Who comes in over HTTP, how far, and for how long: tokens, profiles and their scopes, and those who wait
-// until their token can be checked.
+// Which requests are let in over HTTP, with which profile, and for how long: tokens, profiles and their
+// scopes, and requests that wait until their token can be checked.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -124,8 +124,8 @@ std::optional<std::string> HttpGate::profile_of(const Visitor& who, const std::s
   return profile;
 }
 
-// Scopes limit tokens of --oauth-issuer; what a token of --token-file is for, its line says. Without a token,
-// nobody gets into a profile that needs scopes: perhaps --oauth-issuer was forgotten.
+// Scopes limit tokens of --oauth-issuer; the line of a token in --token-file says what the token is for.
+// Without a token, nobody gets into a profile that needs scopes: perhaps --oauth-issuer was forgotten.
 bool HttpGate::is_granted(const Visitor& who, const std::string& profile) const {
   if (!who.token.empty()) return true;
   const auto scopes = gateway_.scopes_of(profile);
@@ -146,7 +146,7 @@ std::optional<HttpAnswer> HttpGate::ungranted(const HttpAsk& ask, const Visitor&
   return admission_.insufficient(ask, profile, *scopes);
 }
 
-// --- requests whose token can be checked when keys have come
+// --- requests whose token can be checked when keys have arrived
 
 bool HttpGate::may_wait(std::size_t bytes) const {
   return !draining_ && waiting_.size() < most_waiting && bytes <= longest_waiting &&

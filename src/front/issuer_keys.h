@@ -52,10 +52,10 @@ class IssuerKeys {
     genuine,
     forged,
     keys_come,  // are being fetched: ask again when that has ended
-    no_keys,    // can't be had for now
+    no_keys,    // can't be fetched for now
   };
   Finding verify(const Jwt& token);
-  // Whether what they verified before still counts. They are looked after, too, as in verify().
+  // Whether what they verified before still counts. Also refreshes them if that is due, as verify() does.
   bool still_hold();
   // In advance, so that they are there for the first token.
   void fetch() { begin(); }
@@ -73,7 +73,7 @@ class IssuerKeys {
   // Begins a fetch if one is due. Returns whether one is under way.
   bool begin();
   void forget_if_too_old();
-  // What is got is handed on, even if it is of no use.
+  // What was fetched is passed on, even if it is useless.
   void get(const std::string& place, Got then);
   // At this place and those after it. `so_far` is what was wrong at an earlier one; empty: nothing was there.
   void look_for_metadata(std::size_t place, const std::string& so_far);

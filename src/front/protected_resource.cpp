@@ -64,7 +64,7 @@ std::string ProtectedResource::metadata_url(const std::string& asked, std::strin
 }
 
 // Clients ask the issuer for a token for the resource, and we want our audience in it. One that isn't a URL
-// is something that only the issuer knows: then the resource is what the client asks.
+// is something that only the issuer knows: then the resource is the address that the client asked.
 std::string ProtectedResource::metadata(const std::string& asked, std::string_view profile,
                                         std::span<const std::string> scopes) const {
   const std::string resource = parse_url(audience) ? audience : origin(asked) + endpoint(profile);

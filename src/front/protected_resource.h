@@ -17,7 +17,7 @@ namespace mcpivot {
 struct ProtectedResource {
   std::string issuer;
   std::string audience;
-  std::string public_url{};  // --public-url; empty: clients use the address that they ask
+  std::string public_url{};  // --public-url; empty: the address that a client asked
 
   // "/.well-known/oauth-protected-resource/mcp/work" → "work", without "/work" → ""; of the public URL as
   // well. Nothing: another path.

@@ -60,7 +60,7 @@ std::optional<std::string> decoded_header(std::string_view value) {
     return std::string(value);
   value.remove_prefix(sentinel_begin.size());
   value.remove_suffix(sentinel_end.size());
-  // The alphabet with + and /, and padded.
+  // Base64 with + and /, padded.
   if (value.size() % 4 != 0) return std::nullopt;
   for (int padding = 0; padding < 2 && value.ends_with('='); ++padding) value.remove_suffix(1);
   if (value.find_first_of("-_") != std::string_view::npos) return std::nullopt;
