@@ -381,7 +381,7 @@ std::string ControlTools::overview() const {
                      active, tokens, lines);
 }
 
-// Its own calls alone: what others did is not its business.
+// Only its own calls: it must not see what other clients did.
 void ControlTools::own_calls(const Call& call) const {
   const CallHistory* const history = clients_.history();
   if (history == nullptr)

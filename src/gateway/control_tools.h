@@ -167,7 +167,7 @@ class ControlTools {
   bool can_accept() const;
   enum class Wish : std::uint8_t { build, restart, accept };
   void reload(const Call& call, Member& member, Wish wish);
-  // True: the call accepts what was held back, and that has been seen to.
+  // True: the call accepts the build that was held back, and has been handled.
   bool accept(const Call& call);
   using WordsOfStop = std::string (*)(const std::string& server, const Instance::StopResult& stopped);
   void stop(const Call& call, Member& member, WordsOfStop words);

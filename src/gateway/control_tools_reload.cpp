@@ -30,7 +30,7 @@ struct ControlTools::Running {
   std::string id;
   std::string token;
   const Clock& clock;
-  Alarm silence;  // somebody may wait for a sign of life
+  Alarm silence;  // a client may be waiting for progress
   Clock::Time started;
   ReloadId reload = ReloadId::none;  // none: it is a stop, which can't be cancelled
   bool withdrawn = false;
@@ -160,7 +160,7 @@ Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResu
     one.next = stopped.next;
     one.program = stopped.program;
   }
-  // What each of them found are often our own other instances.
+  // The other processes that each of them found are often our own instances.
   std::set<pid_t> foreign;
   for (const Instance::StopResult& stopped : all)
     foreign.insert(stopped.others.begin(), stopped.others.end());

@@ -16,7 +16,7 @@
 
 namespace mcpivot {
 
-// The name of everybody without a token.
+// The name of all clients without a token.
 constexpr const char* nameless = "anonymous";
 
 struct ClientFacts {

@@ -222,7 +222,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     ToServer asked(asker, message);
     pass(member, asked);
   }
-  // For what a single server may lack, though the client was told that it might have it.
+  // For methods that a single server may not support, though the client was told that it might.
   void request_unless(bool lacking, std::string_view otherwise, Asker asker, const Message& message);
   void mark_logger(const Instance& instance, ToClient& said) const;
   std::string words_of_trouble() const;

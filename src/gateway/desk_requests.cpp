@@ -19,7 +19,7 @@
 namespace mcpivot {
 namespace {
 
-// Whether a server is known not to have this: before its first handshake, nobody knows.
+// Whether a server is known not to have this: before its first handshake, that isn't known.
 bool lacks(const Instance& server, std::string_view capability) {
   const std::string& theirs = server.initialize_result();
   return !theirs.empty() && !has_capability(theirs, capability);
@@ -235,7 +235,7 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
     const bool has_long_names = naming_of(*members_.front()) == Naming::prefixed;
     const bool is_long = has_long_names && name.starts_with(prefix);
     const std::string own = is_long ? name.substr(prefix.size()) : name;
-    // Any other name may be that of a server which is gone: what is for it is for nobody else.
+    // Any other name may belong to a server that is gone, and its requests must reach no other server.
     if (is_long == has_long_names && members_.front()->tools().allows(own)) {
       ToServer asked(asker, message);
       if (is_long) {
@@ -280,7 +280,7 @@ void Desk::pass(Member& member, ToServer& asked) {
 void Desk::request_prompt(Asker asker, const Message& message) {
   const std::string name = message.name ? string_value(message.text(message.name)) : std::string();
   const Routes::Target* target = names().prompt(name);
-  // A name that isn't known may be that of a server which is gone, if there were several.
+  // If there were several servers, an unknown name may belong to one that is gone.
   const bool is_lone = presentation_.passes_through && naming_of(*members_.front()) != Naming::prefixed;
   if (target == nullptr && is_lone) return lone().request(asker, message);
   if (target == nullptr || !target->member->active())

@@ -40,9 +40,10 @@ class Gateway {
   // The clients that are connected now, as they call themselves.
   std::vector<std::pair<ClientId, std::string>> client_names() const;
 
-  // Starts a new generation of every server, because somebody outside wants it.
+  // Starts a new generation of every server, as requested from outside.
   void reload(const std::string& reason);
-  // A sign-in to this server is over: where it said no, it is asked again. `trouble`: it failed.
+  // A sign-in to this server is over: instances that it rejected ask it again. `trouble`: why the sign-in
+  // failed; empty: it succeeded.
   void sign_in_over(const std::string& server, const std::string& trouble);
   // The configuration has changed: servers are added, removed and changed, each on its own.
   void configure(const GatewayConfig& config);

@@ -32,7 +32,7 @@ class Outlet {
   virtual void agreed_version(std::string_view /*version*/) {}
   // The client doesn't read as fast as we send.
   virtual bool full() const = 0;
-  // The same to such a degree that even those who can't wait for it must stop sending.
+  // So much waits for it that even senders that can't wait for it must stop.
   virtual bool overflows() const = 0;
   // The servers accept messages again.
   virtual void resume() = 0;

@@ -18,8 +18,8 @@ struct Presentation {
   // Whatever mcpivot doesn't know (a method, a tool, a prompt, a resource), and the client's settings, go to
   // the server to decide. Otherwise mcpivot answers them.
   bool passes_through;
-  // The client waits for the server: while it starts, and while it doesn't read. Otherwise nobody may wait
-  // for one of several: those who ask are told at once.
+  // The client waits for the server: while it starts, and while it doesn't read. Otherwise no caller waits
+  // for one of several servers: it is told at once.
   bool client_waits;
   // The model chooses: it activates and deactivates servers, searches for tools in all of them, and says
   // which one it means. Otherwise the server is always active.
