@@ -276,8 +276,8 @@ void CallBook::learn_tools(const Reading& reading) {
   }
 }
 
-// A question doesn't say which call it is for. If there is only one, that is it; else it is the newest of
-// them, and none of them can be played again for certain.
+// A question doesn't say which call it is for. If only one call is open, it belongs to that; otherwise it is
+// assigned to the newest, and none of them can be replayed reliably.
 std::int64_t CallBook::asking_call(const JournalEntry& entry) {
   std::int64_t newest = 0;
   std::size_t count = 0;
@@ -404,7 +404,7 @@ void CallBook::write_open_again() {
   for (auto& [id, open] : open_) open.changed = true;
 }
 
-// Whatever was open then may be missing something.
+// Any call that was open at that time may be incomplete.
 void CallBook::lost(std::size_t messages, std::int64_t at) {
   rows_.gaps.push_back({.after = last_message_, .at = at, .messages = messages});
   received_.clear();

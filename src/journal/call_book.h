@@ -31,13 +31,14 @@ class CallBook {
   // A client that introduced itself before.
   void know(std::uint64_t client, const std::string& name) { names_[client] = safe(name); }
   void set_redactor(Redactor redactor) { redactor_ = std::move(redactor); }
-  // What was seen, in order. `offset`: what makes a time of the steady clock one of the calendar, in µs.
+  // What was seen, in order. `offset`: what to add to a time of the steady clock to get the calendar time, in
+  // µs.
   void take(const JournalEntry& entry, std::int64_t offset);
-  // The rows since the last time, calls that have no answer yet among them.
+  // The rows since the last time, including those of calls that have no answer yet.
   JournalRows rows();
-  // Those calls again, for a file that has none of them.
+  // Includes the calls without an answer again, for a new file.
   void write_open_again();
-  // What was given out could not be written: so many messages are missing.
+  // The last rows could not be written: this many messages are missing.
   void lost(std::size_t messages, std::int64_t at);
 
   std::size_t open_calls() const { return open_.size(); }
@@ -49,9 +50,9 @@ class CallBook {
     std::uint32_t exchange = 0;
     JournalEntry::Generation generation{};
     std::int64_t pair = 0;
-    std::int64_t when = 0;  // of the steady clock: that of the calendar may be set meanwhile
+    std::int64_t when = 0;  // by the steady clock: the calendar may be set in the meantime
     std::string request{};  // what on_end is told
-    bool changed = true;    // since it was given out
+    bool changed = true;    // since the last rows()
   };
   // In one life of a server.
   struct Pair {
@@ -69,7 +70,7 @@ class CallBook {
     int generation = 0;
   };
 
-  // What is known of one entry while it is being taken.
+  // What is known about one entry while it is being processed.
   struct Reading {
     const JournalEntry& entry;
     std::string_view text;  // its own, or that of what was received last

@@ -29,7 +29,7 @@ struct JournalEntry {
     What what = What::passed;
     Kind kind = Kind::unknown;  // unknown: it has not been read yet
     bool bridged = false;
-    bool same = false;  // but for ids, as what was received last: it has no text of its own
+    bool same = false;  // as what was received last, except for ids; has no text of its own
     std::uint32_t exchange = 0;
     std::uint64_t client = 0;
     Generation generation{};
@@ -53,7 +53,7 @@ struct JournalEntry {
     return (sizeof(Head) + head.id_size + head.server_size + head.why_size + head.text_size + 7) &
            ~std::size_t{7};
   }
-  // What lies there, borrowed.
+  // Borrows the bytes.
   static JournalEntry read(const char* bytes) {
     JournalEntry entry;
     std::memcpy(&entry.head, bytes, sizeof(Head));

@@ -14,7 +14,7 @@
 namespace mcpivot {
 namespace {
 
-// For a reader to finish. What can't be written then is tried again later.
+// How long to wait for a reader. What can't be written by then is retried later.
 constexpr int longest_wait_ms = 500;
 
 constexpr const char* tables =
@@ -48,7 +48,7 @@ SqliteError failed(const std::string& path, std::string_view what) {
   return {SqliteError::Trouble::passing, fmt::format("{} {}: {}", path, what, std::strerror(errno))};
 }
 
-// For our user alone, and empty. SQLite gives its other files the same mode.
+// For our user only, and empty. SQLite gives its other files the same mode.
 SqliteResult<void> make_file(const std::string& path) {
   namespace fs = std::filesystem;
   const fs::path folder = fs::path(path).parent_path();

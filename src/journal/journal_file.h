@@ -16,9 +16,9 @@
 namespace mcpivot {
 
 inline constexpr int journal_schema = 1;
-inline constexpr int journal_application = 0x6d63706a;  // "mcpj": whose file it is
+inline constexpr int journal_application = 0x6d63706a;  // "mcpj": identifies our files
 
-// Who writes it.
+// The mcpivot that writes it.
 struct JournalRun {
   std::string session;
   std::string name;  // of this mcpivot: its server, or "mcpivot"
@@ -28,7 +28,7 @@ struct JournalRun {
   std::int64_t started = 0;  // µs since 1970
 };
 
-// The words that the tables have for them.
+// Their names in the tables.
 std::string_view way_text(JournalEntry::Way way);
 std::string_view what_text(JournalEntry::What what);
 std::string_view kind_text(JournalEntry::Kind kind);
@@ -37,7 +37,7 @@ RecordedCall::Outcome outcome_of(std::string_view text);
 
 class JournalFile {
  public:
-  // There must be no such file yet. The folder is made if need be, for our user alone.
+  // There must be no such file yet. Creates the folder if needed, for our user only.
   static SqliteResult<JournalFile> create(const std::string& path, const JournalRun& run);
   JournalFile(JournalFile&&) noexcept;
   JournalFile& operator=(JournalFile&&) noexcept;
@@ -45,7 +45,7 @@ class JournalFile {
 
   // All of them or none.
   SqliteResult<void> write(const JournalRows& rows);
-  // False: somebody has taken the file away.
+  // False: the file was moved or deleted.
   bool in_place() const;
   std::uint64_t bytes() const;
   const std::string& path() const;

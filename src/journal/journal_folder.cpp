@@ -44,7 +44,7 @@ std::vector<File> files_in(const std::string& folder) {
     }
     files.push_back(std::move(file));
   }
-  // Of one session by its parts; sessions of one day by what was written last.
+  // Sorts the files of a session by part, and the sessions of a day by when they were last written.
   std::ranges::sort(files, [](const File& a, const File& b) {
     if (a.name.day != b.name.day || a.name.session == b.name.session) return a.name < b.name;
     return std::pair(a.written, a.name.session) < std::pair(b.written, b.name.session);

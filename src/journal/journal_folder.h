@@ -1,5 +1,5 @@
-// The files of the journals: $XDG_STATE_HOME/mcpivot/journal has one for each run of mcpivot and day, called
-// DAY-SESSION.db, and another one (DAY-SESSION-2.db) when that has grown large. Old ones are deleted.
+// The files of the journals in $XDG_STATE_HOME/mcpivot/journal: one for each run of mcpivot and day, called
+// DAY-SESSION.db, and further ones (DAY-SESSION-2.db) when it has grown large. Old ones are deleted.
 //
 // Blocks on the disk. Any thread.
 #pragma once
@@ -23,7 +23,7 @@ struct JournalName {
   auto operator<=>(const JournalName&) const = default;
 };
 
-// The user's; empty: there is no home for it.
+// The user's; empty: there is no home directory.
 std::string journal_folder();
 
 // The journals in a folder, the oldest first: as paths.
@@ -42,7 +42,7 @@ struct JournalLimits {
 };
 
 // Deletes what hasn't been written for longer than that, then the oldest ones until the rest is small enough;
-// never `own`. How many.
+// never `own`. Returns how many.
 std::size_t delete_old_journals(const std::string& folder, const JournalLimits& limits,
                                 const std::string& own, std::chrono::system_clock::time_point now);
 

@@ -44,7 +44,7 @@ JournalQueue::~JournalQueue() {
   }
 }
 
-// --- who puts --------------------------------------------------------------------------------------------
+// --- putting ---------------------------------------------------------------------------------------------
 
 char* JournalQueue::place(std::size_t size) {
   if (filling_->room - placed_ < size) {
@@ -89,7 +89,7 @@ void JournalQueue::publish() {
   filling_->filled.store(placed_, std::memory_order_seq_cst);
 }
 
-// --- who takes -------------------------------------------------------------------------------------------
+// --- taking ----------------------------------------------------------------------------------------------
 
 std::optional<JournalEntry> JournalQueue::next() {
   while (read_ == reading_->filled.load(std::memory_order_acquire)) {

@@ -22,9 +22,9 @@ class JournalQueue {
   JournalQueue(const JournalQueue&) = delete;
   JournalQueue& operator=(const JournalQueue&) = delete;
 
-  // --- who puts ---
+  // --- for the thread that puts ---
 
-  // Room for an entry with this head, behind a gap if something has been missed; null: there is none, and the
+  // Room for an entry with this head, after a gap if something was missed. Null: there is no room, and the
   // entry is counted as missing. publish() follows at once.
   char* room(const JournalEntry::Head& head);
   void publish();
@@ -33,13 +33,13 @@ class JournalQueue {
   // How many messages have been missed and not reported yet; the caller must report them.
   std::uint64_t take_missing() { return std::exchange(missing_, 0); }
 
-  // --- who takes ---
+  // --- for the thread that takes ---
 
   // The next entry; it is valid until drop(). Nothing: there is none for now.
   std::optional<JournalEntry> next();
-  // Everything that next() has given is done with.
+  // Frees everything that next() has returned.
   void drop();
-  // Says that it sleeps from now on; false: there is something to take after all.
+  // Announces that the taking thread will sleep. False: there is something to take after all.
   bool sleep();
   void wake() { asleep_.store(false, std::memory_order_seq_cst); }
 
@@ -55,12 +55,12 @@ class JournalQueue {
   std::atomic<std::size_t> bytes_{0};  // published, and not dropped
   std::atomic<bool> asleep_{false};
 
-  // who puts
+  // of the thread that puts
   alignas(64) Block* filling_;
   std::size_t placed_ = 0;     // of the block that is being filled
   std::uint64_t missing_ = 0;  // messages
 
-  // who takes
+  // of the thread that takes
   alignas(64) Block* oldest_;  // what is dropped begins here
   Block* reading_;
   std::size_t read_ = 0;   // of the block that is being read

@@ -17,7 +17,7 @@
 
 namespace mcpivot {
 
-// Which calls; what isn't given matches all of them.
+// Which calls to read; a member that isn't set matches all of them.
 struct CallFilter {
   std::string tool{};        // part of its name, as the client or the server calls it
   std::string server{};      // part of its name
@@ -47,7 +47,7 @@ struct RecordedMessage {
   int generation = 0;
   std::int64_t call = 0;
   bool bridged = false;
-  bool is_same = false;  // the text is that of what was received, but for ids
+  bool is_same = false;  // the text is that of what was received, except for ids
   std::uint64_t size = 0;
   std::string why{};
   std::string text{};  // raw JSON

@@ -27,7 +27,7 @@ struct MessageRow {
   std::int64_t pair = 0;
   std::string method{};
   std::uint64_t size = 0;
-  std::int64_t same_as = 0;  // the message that has its text, but for ids; 0: it has its own
+  std::int64_t same_as = 0;  // the message with the same text except for ids; 0: it has its own
   std::size_t redacted = 0;  // how many secrets were replaced
   std::string why{};
   std::optional<std::string> text{};

@@ -30,7 +30,7 @@ std::int64_t micros(auto time) {
   return duration_cast<microseconds>(time.time_since_epoch()).count();
 }
 
-// Blocks them in this thread, and so in those that it starts, while it lives.
+// Blocks signals in this thread, and so in the threads that it starts, while it lives.
 class NoSignals {
  public:
   NoSignals() {
@@ -113,7 +113,7 @@ bool JournalWriter::close(std::chrono::milliseconds longest) {
 // --- the thread's side -----------------------------------------------------------------------------------
 
 void JournalWriter::work() {
-  ::pthread_setname_np(::pthread_self(), "journal");  // for those who look at threads, as the benchmark does
+  ::pthread_setname_np(::pthread_self(), "journal");  // for tools that list threads, such as the benchmark
   while (rest()) {
     try {
       take_some();
@@ -130,7 +130,7 @@ void JournalWriter::work() {
   ended_.notify_all();
 }
 
-// What was missed last, and found no place in the queue.
+// The last messages that were missed; the queue had no room for their gap.
 void JournalWriter::end_with_gap() {
   std::uint64_t missing = 0;
   {

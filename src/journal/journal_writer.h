@@ -1,9 +1,9 @@
-// The thread that writes the journal: takes what the loop has put into the queue, takes secrets out of it,
-// finds the pairs, and writes all of that into a file now and then.
+// The thread that writes the journal: takes what the loop has put into the queue, removes secrets, matches
+// requests with answers, and writes the result into a file now and then.
 //
-// The functions are for the loop's thread and never wait; only close() does. A journal that can't be written
-// costs nobody a message: what waits is tried again, what doesn't fit into the queue any more becomes a gap,
-// and `tell` gets the words once, on the writer's thread.
+// The functions are for the loop's thread and never wait; only close() does. If the journal can't be written,
+// no message is delayed or lost for its client: writing is retried, what no longer fits into the queue
+// becomes a gap, and `tell` gets the reason once, on the writer's thread.
 #pragma once
 
 #include <chrono>
@@ -29,11 +29,11 @@ namespace mcpivot {
 struct JournalSettings {
   std::string folder{};
   std::string name{};                                            // of this mcpivot
-  std::vector<std::pair<std::uint64_t, std::string>> clients{};  // who is connected already, by name
+  std::vector<std::pair<std::uint64_t, std::string>> clients{};  // those already connected, by name
   JournalLimits limits{};
   Redactor redactor{};
   std::size_t queue_bytes = 32UL * 1024 * 1024;
-  std::chrono::milliseconds pause{50};  // what comes within it is written at once
+  std::chrono::milliseconds pause{50};  // messages within this time are written together
   std::chrono::milliseconds retry{2'000};
   std::function<std::chrono::system_clock::time_point()> date = std::chrono::system_clock::now;
 };

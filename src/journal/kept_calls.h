@@ -16,7 +16,7 @@ namespace mcpivot {
 
 struct KeptCalls {
   std::vector<std::string> ignore;  // paths in answers that may be different, see mcp/answer_diff.h
-  std::vector<RecordedCall> calls;  // those of one server and tool with the same arguments once
+  std::vector<RecordedCall> calls;  // each server, tool and arguments once
 };
 
 // What is wrong with such a file, and where.
@@ -32,13 +32,13 @@ std::expected<KeptCalls, KeptCallsError> parse_kept_calls(std::string_view text)
 // The same for a file. The error is "FILE:LINE:COLUMN: …".
 std::expected<KeptCalls, std::string> read_kept_calls(const std::string& file);
 
-// The text of the file. Of calls that are the same but for the answer, the last one counts.
+// The text of the file. If calls differ only in their answer, the last one counts.
 std::string kept_calls_text(const KeptCalls& kept);
 
 // Why this call can't be in such a file; empty: it can.
 std::string why_not_kept(const RecordedCall& call);
 
-// What makes two calls the same one.
+// Equal for calls that count as the same.
 std::string call_key(const RecordedCall& call);
 
 }  // namespace mcpivot

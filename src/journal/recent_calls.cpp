@@ -48,7 +48,7 @@ std::string first_text(std::string_view result) {
 
 void RecentCalls::add(const CallRow& call, std::string_view request, std::string_view answer) {
   if (call.method != "tools/call") return;
-  if (call.name == "pivot_logs") return;  // who asks for the calls must not push them out
+  if (call.name == "pivot_logs") return;  // reading the calls must not push them out
   std::string line = fmt::format("{} {} {}: ", clock_text(call.at), call.name,
                                  short_time_text(std::chrono::microseconds(call.took)));
   const std::string_view arguments = find_member(find_member(request, "params"), "arguments");

@@ -1,4 +1,4 @@
-// What each client has called last, in memory: a line a call, for the client's own model.
+// The latest calls of each client, in memory: one line per call, for the client's own model.
 //
 // Bounded. Any thread: the journal's adds, the loop's reads.
 #pragma once
@@ -28,7 +28,7 @@ class RecentCalls {
     std::deque<std::string> lines{};
     std::uint64_t last = 0;  // its newest call, of all that were ever added
   };
-  std::map<std::uint64_t, Lines> clients_;  // who has called nothing for longest is forgotten first
+  std::map<std::uint64_t, Lines> clients_;  // the client whose last call is the oldest is forgotten first
   std::uint64_t added_ = 0;
 };
 

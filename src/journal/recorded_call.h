@@ -1,7 +1,7 @@
 // A call as the journal has it: what was asked, what was answered, and what the server asked meanwhile.
 // Code that repeats, compares or keeps calls works with this.
 //
-// Plain data. Any thread. JSON texts are as they were on the wire, but for secrets, which are replaced.
+// Plain data. Any thread. JSON texts are as they were on the wire, except for secrets, which are replaced.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ struct RecordedCall {
     ok,          // a result
     tool_error,  // a result with isError
     error,       // a JSON-RPC error
-    cancelled,   // the client took it back
+    cancelled,   // the client cancelled it
   };
 
   std::int64_t id = 0;   // counts up from 1 in its session

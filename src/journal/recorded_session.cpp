@@ -33,7 +33,7 @@ const char* const message_columns =
     " m.why, m.same_as, coalesce(m.text, s.text), m.redacted, m.pair";
 const char* const message_tables = "messages m LEFT JOIN messages s ON s.id = m.same_as";
 
-// A file of a journal that can be read; else why not, in words that begin with its name.
+// A journal file that can be read. The error begins with its name.
 std::expected<Sqlite, std::string> open_journal(const std::string& path) {
   auto opened = Sqlite::open(path, Sqlite::Mode::read, reader_wait_ms);
   if (!opened) return std::unexpected(opened.error().words);

@@ -16,7 +16,7 @@
 
 namespace mcpivot {
 
-// A file of a journal that can be read; else why not, in words that begin with its name.
+// A journal file that can be read. The error begins with its name.
 std::expected<Sqlite, std::string> open_journal(const std::string& path);
 
 // What found_call() reads of the table `calls`.

@@ -22,7 +22,7 @@ struct Find {
   std::size_t begin;
   std::size_t end;
   std::string label;       // "[redacted LABEL]"
-  std::size_t quotes = 0;  // a number becomes a string: so deep within strings is it, counted from 1
+  std::size_t quotes = 0;  // for a number, which becomes a string: how deep within strings, from 1
 };
 
 bool is_digit(char c) {
@@ -43,7 +43,7 @@ bool is_token(char c) {
 bool is_blank(char c) {
   return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
-// What a number of JSON is made of.
+// The characters of a JSON number.
 bool is_number(char c) {
   return is_digit(c) || c == '-' || c == '+' || c == '.' || c == 'e' || c == 'E';
 }
@@ -102,7 +102,7 @@ constexpr std::array shapes{
 };
 
 constexpr std::size_t longest_label = 64;
-// Within so many characters it has a digit, or it isn't one.
+// It has a digit within this many characters, or it isn't a token.
 constexpr std::size_t longest_begin = 512;
 
 // Where one may begin.
@@ -140,7 +140,7 @@ bool same_letters(std::string_view text, std::string_view lower) {
          });
 }
 
-// --- keys that tell --------------------------------------------------------------------------------------
+// --- telling keys ----------------------------------------------------------------------------------------
 
 // How the name of a secret ends: "DB_PASSWORD", "githubAccessToken".
 constexpr std::array<std::string_view, 19> telling_ends{
@@ -148,7 +148,7 @@ constexpr std::array<std::string_view, 19> telling_ends{
     "privatekey",  "accesstoken",   "authtoken",  "bearertoken", "refreshtoken", "idtoken",   "sessiontoken",
     "clienttoken", "authorization", "credential", "credentials", "cookie"};
 
-// "api_key", "API-Key", "apiKey" and "my.api key" are the same; of a long one, the end is looked at.
+// "api_key", "API-Key", "apiKey" and "my.api key" are the same; of a long one, only the end is compared.
 bool is_telling(std::string_view key) {
   std::array<char, 64> plain{};
   std::size_t begin = plain.size();
@@ -163,7 +163,7 @@ bool is_path_of_file(const std::string& value) {
   return value.starts_with('/') && ::access(value.c_str(), F_OK) == 0;
 }
 
-// "true", "8080": what would hide half of a message and keep nothing secret.
+// "true", "8080": replacing these would hide half of a message and keep nothing secret.
 bool is_common(std::string_view value) {
   return value == "true" || value == "false" || value == "none" || value == "null" ||
          (value.size() < 6 && std::ranges::all_of(value, is_digit));
@@ -180,7 +180,7 @@ bool is_hidden(std::string_view key, std::string_view value) {
          (is_variable(key) && Redactor::names_secret(key) && Redactor::is_secret(key, value));
 }
 
-// "token=VALUE", as a URL has it behind "?" or "&".
+// "token=VALUE", as in a URL after "?" or "&".
 std::optional<Find> find_parameter(std::string_view text, std::size_t at) {
   const std::size_t name_end = run_end(text, at + 1, is_word);
   if (name_end >= text.size() || text[name_end] != '=') return {};
@@ -209,7 +209,7 @@ std::size_t find_member_values(std::string_view text, std::size_t at, std::vecto
   const bool in_list = begin < text.size() && text[begin] == '[';
   std::size_t last = 0;
   do {
-    if (in_list) begin = skip(begin + 1);  // behind "[" or ","
+    if (in_list) begin = skip(begin + 1);  // after "[" or ","
     const bool is_string = begin < text.size() && text[begin] == '"';
     std::size_t end = begin;
     if (is_string) {
@@ -295,7 +295,7 @@ struct Resolved {
   std::string text{};
   std::vector<std::uint32_t> begins{};  // one more than there are bytes
 
-  // As it is in the raw text.
+  // Text without escapes, from this position of the raw text.
   void add_plain(std::string_view bytes, std::size_t from) {
     text += bytes;
     const std::size_t before = begins.size();
@@ -384,7 +384,7 @@ Resolved resolve(std::string_view raw) {
   return resolved;
 }
 
-// Where it lies in what was resolved.
+// Its place in the raw text, given that in the resolved one.
 Find place_in_raw(const Find& find, const Resolved& resolved) {
   std::size_t end = find.end;
   while (end + 1 < resolved.begins.size() && resolved.begins[end] == resolved.begins[find.end - 1]) ++end;
@@ -434,7 +434,7 @@ void look_deeply(std::string_view raw, const Look& look, int depth, std::vector<
   for (const Find& find : inside) finds.push_back(place_in_raw(find, resolved));
 }
 
-// It becomes a part of JSON, and keys may have anything in them: only how they end is repeated.
+// The label becomes part of JSON, and keys may contain anything: only the letters at their end are repeated.
 std::string label_text(std::string_view label) {
   std::size_t begin = label.size();
   while (begin > 0 && is_word(label[begin - 1]) && label.size() - begin < longest_label) --begin;
@@ -442,7 +442,7 @@ std::string label_text(std::string_view label) {
   return label.empty() ? std::string("[redacted]") : fmt::format("[redacted {}]", label);
 }
 
-// Puts the labels in their places; how many.
+// Puts the labels in their places, and returns how many.
 std::size_t replace(std::string_view raw, std::vector<Find>& finds, std::string& out) {
   std::ranges::sort(finds, {}, [](const Find& find) { return std::pair(find.begin, find.end); });
   std::size_t done = 0;
@@ -474,7 +474,7 @@ std::size_t Redactor::redact(std::string& text) const {
     if (!patterns_) return;
     for (const schema::Pattern& pattern : patterns_->all) {
       const auto parts = pattern.parts_in(plain);
-      if (!parts) into.push_back({0, plain.size(), ""});  // it took too long: better too much than too little
+      if (!parts) into.push_back({0, plain.size(), ""});  // it took too long: hide all of it
       if (parts)
         for (const auto& part : *parts) into.push_back({part.begin, part.begin + part.size, ""});
     }

@@ -32,7 +32,7 @@ class Redactor {
   std::size_t redact(std::string& text) const;
 
   // Which of the configuration's values are secrets: "true", ports and paths of files that exist aren't, and
-  // short ones only if their name tells so.
+  // short ones only if their name suggests it.
   static bool is_secret(std::string_view name, std::string_view value);
   // "API_KEY", "--auth-token"
   static bool names_secret(std::string_view name);
