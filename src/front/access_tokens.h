@@ -33,7 +33,7 @@ class AccessTokens {
   struct Holder {
     std::string principal;  // issuer and subject; never a name that a line of --token-file could have
     std::vector<std::string> scopes;
-    std::chrono::sys_seconds until;  // it is taken
+    std::chrono::sys_seconds until;  // it is accepted
   };
   struct Refusal {
     enum class Kind : std::uint8_t {
