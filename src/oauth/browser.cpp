@@ -38,13 +38,13 @@ std::vector<std::string> with_url(std::string_view line, const std::string& url)
 
 bool can_run(const std::vector<std::string>& words) {
   const auto program = find_program({.argv = words, .cwd = {}, .env = {}});
-  return program && ::access(program->c_str(), X_OK) == 0;  // a path isn't looked for, and may lead nowhere
+  return program && ::access(program->c_str(), X_OK) == 0;  // a path isn't searched for, and may not exist
 }
 
 // Only calls that are safe after a fork.
 [[noreturn]] void become(char* const* argv, char* const* environment, const char* program) {
   ::setsid();
-  if (const pid_t second = ::fork(); second != 0) end_now(second < 0 ? 127 : 0);  // so it is nobody's child
+  if (const pid_t second = ::fork(); second != 0) end_now(second < 0 ? 127 : 0);  // it isn't our child
   const int null = ::open("/dev/null", O_RDWR);
   for (const int fd : {0, 1, 2}) ::dup2(null, fd);
   ::close_range(3, ~0U, 0);

@@ -28,7 +28,7 @@ class Reader {
     rest_.remove_prefix(1);
     return true;
   }
-  // Behind a "=": a token, or what is in quotes.
+  // After a "=": a token, or a quoted text.
   std::string value() {
     if (!take('"')) return std::string(token());
     std::string text;
@@ -82,11 +82,11 @@ Challenge parse_challenge(std::string_view header) {
     reader.skip(" \t,");
     const std::string name = lower(reader.token());
     reader.skip(blanks);
-    if (!reader.take('=')) {  // a scheme: what follows is its own
+    if (!reader.take('=')) {  // a scheme: its parameters follow
       if (in_bearer) break;
       in_bearer = name == "bearer";
       challenge.bearer = in_bearer;
-      if (name.empty() && !reader.done()) reader.value();  // nothing that could be there
+      if (name.empty() && !reader.done()) reader.value();  // nothing that is allowed here
       continue;
     }
     reader.skip(blanks);

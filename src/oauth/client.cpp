@@ -19,7 +19,7 @@ namespace json = boost::json;
 constexpr std::size_t longest_text = 200;
 constexpr std::size_t longest_token = 16 * 1024;
 
-// Somebody else's words, for a message.
+// Another party's text, made safe for a message.
 std::string shown(std::string text) {
   text = as_utf8(text.substr(0, longest_text));
   std::ranges::replace_if(text, [](unsigned char c) { return c < ' '; }, ' ');

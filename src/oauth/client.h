@@ -1,5 +1,6 @@
-// Who mcpivot is to an issuer: a client that the user registered there, one that describes itself at a URL,
-// or one that registers itself (RFC 7591); and how it proves that at the token endpoint.
+// How mcpivot identifies itself to an issuer: as a client that the user registered there, as one that
+// describes itself at a URL, or as one that registers itself (RFC 7591); and how it proves that at the token
+// endpoint.
 //
 // What one issuer gave is never shown to another: a registration belongs to the issuer in its record.
 //
@@ -36,7 +37,7 @@ struct OauthClient {
 // The client that needs no registration at this issuer, if there is one.
 std::optional<OauthClient> configured_client(const ClientConfig& config, const IssuerMetadata& issuer);
 
-// Without scopes: issuers take none there that they don't list themselves.
+// Names no scopes: issuers reject scopes that they don't list themselves.
 FetchRequest registration_request(const Url& endpoint, const std::string& redirect_uri);
 std::expected<OauthClient, std::string> parse_registration(const FetchAnswer& answer,
                                                            const std::string& redirect_uri);
@@ -44,7 +45,7 @@ std::expected<OauthClient, std::string> parse_registration(const FetchAnswer& an
 struct GrantedTokens {
   std::string access{};
   std::string refresh{};     // empty: none
-  std::int64_t expires = 0;  // in seconds since 1970; 0: nobody said
+  std::int64_t expires = 0;  // in seconds since 1970; 0: unknown
   std::string scope{};       // granted; empty: what was asked for
   std::string who{};         // if the token says so; for people to read, and proves nothing
 };

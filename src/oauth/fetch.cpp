@@ -19,7 +19,7 @@ std::string size_text(std::size_t bytes) {
 
 }  // namespace
 
-// Kept by its fetcher, and by the client of its own while that speaks.
+// Kept alive by its fetcher, and by its own HTTP client while that is in use.
 class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from_this<Fetch> {
  public:
   Fetch(Fetcher& fetcher, FetchRequest request, Then then)
@@ -116,13 +116,13 @@ class Fetcher::Fetch final : public HttpExchange, public std::enable_shared_from
   }
 
   void tell(std::expected<FetchAnswer, std::string> outcome) {
-    if (!then_) return;  // nobody wants to know any more
+    if (!then_) return;  // it was cancelled
     const auto then = std::exchange(then_, nullptr);
     std::erase(fetcher_.running_, shared_from_this());
     survive("fetch", [&] { then(std::move(outcome)); });
   }
 
-  Fetcher& fetcher_;  // for as long as there is somebody to tell
+  Fetcher& fetcher_;  // exists as long as `then_` is set
   boost::asio::io_context& loop_;
   FetchRequest request_;
   std::size_t most_bytes_;

@@ -2,8 +2,8 @@
 // trusted, so the answer has a size and a time limit, a redirect is an error and not followed, plain HTTP
 // goes to this machine only, and the address that is connected to must be one that the rule allows.
 //
-// Errors are sentences without a secret in them: the URL is shown without its query. The owner may go at any
-// time; then nobody is called any more.
+// Errors are sentences without a secret in them: the URL is shown without its query. The owner may be
+// destroyed at any time; no callback follows then.
 //
 // One thread; callbacks come from the event loop, never from within fetch().
 #pragma once

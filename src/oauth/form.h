@@ -23,7 +23,8 @@ std::string form_text(const FormFields& fields);
 // Decoded, in their order. Malformed escapes are kept unchanged.
 FormFields parse_form(std::string_view text);
 
-// The value of a field that is there exactly once: with two of them, two readers may not mean the same.
+// The value of a field that is there exactly once: if it appeared twice, two readers could disagree about its
+// value.
 std::optional<std::string> only_field(const FormFields& fields, std::string_view name);
 
 }  // namespace mcpivot

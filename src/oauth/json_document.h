@@ -1,5 +1,5 @@
-// A JSON object that somebody else wrote, for those who want a few texts out of it. What is missing or of
-// another type is empty. Any thread.
+// Reads a few texts from a JSON object that another party wrote. What is missing or of another type is empty.
+// Any thread.
 #pragma once
 
 #include <boost/json.hpp>

@@ -24,8 +24,8 @@ unsigned escaped_unit(std::string_view digits) {
   return unit;
 }
 
-// Whether each escape stands for a character. Half a surrogate pair is JSON, but readers make different
-// things of it. The text must be JSON.
+// Whether each escape stands for a character. Half a surrogate pair is JSON, but parsers treat it
+// differently. The text must be JSON.
 bool has_whole_characters(std::string_view json) {
   for (auto at = json.find('\\'); at != std::string_view::npos; at = json.find('\\', at)) {
     if (json[at + 1] != 'u') {

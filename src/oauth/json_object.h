@@ -1,5 +1,5 @@
-// A JSON object of somebody whom we don't trust yet, read so that nobody reads it otherwise: valid to its
-// last byte, UTF-8, and no key in it twice, however it is spelled.
+// A JSON object from a party that we don't trust yet, accepted only if every parser reads it the same way:
+// valid to its last byte, UTF-8, and without duplicate keys, however they are spelled.
 //
 // Borrows the text. Any thread.
 #pragma once

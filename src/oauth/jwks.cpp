@@ -20,7 +20,7 @@ namespace mcpivot {
 namespace {
 
 constexpr int least_rsa_bits = 2'048;
-constexpr int most_rsa_bits = 4'096;  // a larger one costs time, and nobody has it
+constexpr int most_rsa_bits = 4'096;  // a larger one costs time, and isn't used in practice
 constexpr std::size_t longest_exponent = 4;
 
 template <auto free_it>
@@ -176,7 +176,7 @@ std::expected<KeySet, std::string> KeySet::read(std::string_view json) {
     if (!made.key || !may_verify(*jwk, made.algorithms)) continue;
     set.keys_.push_back({jwk->text("kid").value_or(""), std::move(made.algorithms), std::move(made.key)});
   }
-  ERR_clear_error();  // or the next one who asks about TLS on this thread would be told
+  ERR_clear_error();  // or the next TLS call on this thread would report it
   if (set.keys_.empty())
     return std::unexpected(
         fmt::format("none of the {} keys in the key set can be used to verify access tokens; they need RSA "
@@ -220,7 +220,7 @@ bool KeySet::signed_by(const Entry& entry, const Jwt& token) {
       break;
   }
   const Digest context(EVP_MD_CTX_new());
-  EVP_PKEY_CTX* settings = nullptr;  // the other's
+  EVP_PKEY_CTX* settings = nullptr;  // belongs to `context`
   const bool good = context && !signature.empty() &&
                     EVP_DigestVerifyInit(context.get(), &settings, digest, nullptr, entry.key.get()) == 1 &&
                     (token.algorithm != JwtAlgorithm::ps256 || use_pss(settings)) &&

@@ -23,7 +23,7 @@ constexpr std::array<std::pair<std::string_view, JwtAlgorithm>, 5> algorithms{
      {"ES384", JwtAlgorithm::es384},
      {"EdDSA", JwtAlgorithm::eddsa}}};
 
-// The year 9999: whatever says more means "never".
+// The year 9999: a later time means "never".
 constexpr double latest = 253'402'300'799.0;
 
 // Seconds since 1970, perhaps with a fraction. Nothing: it isn't a time.

@@ -1,10 +1,10 @@
 // Access tokens that are JWTs (RFC 9068): taken apart, and their claims compared with what we expect. Whether
-// the issuer signed one is for its keys to say (oauth/jwks.h).
+// the issuer signed one is checked with its keys (oauth/jwks.h).
 //
 // Ours rather than libjwt or jwt-cpp. Either would be one more package for every build, brings algorithms
 // that must never be accepted here (`none`, HS256) and has to be told so, and leaves to its caller what most
-// attacks are made of: claims that appear twice, `crit`, `typ`, the type of a key. What remains is a
-// signature, and that OpenSSL checks.
+// attacks are made of: claims that appear twice, `crit`, `typ`, the type of a key. What remains is the
+// signature, which OpenSSL checks.
 //
 // Plain data. Any thread.
 #pragma once

@@ -29,7 +29,7 @@ bool speaks_for(const Url& resource, const Url& server) {
   return part.starts_with(whole) && (part.size() == whole.size() || part[whole.size()] == '/');
 }
 
-// A code or a token goes there: never in the clear, but on this machine.
+// Codes and tokens are sent there: never unencrypted, except on this machine.
 bool is_safe(const std::string& endpoint) {
   const auto url = parse_url(endpoint);
   return url && (url->tls || is_loopback(url->host));

@@ -1,8 +1,8 @@
 // The two documents that tell where to sign in: the one of the server (RFC 9728) names its authorization
 // servers, and the one of such an issuer (RFC 8414, OpenID Connect Discovery) names its endpoints.
 //
-// Both are somebody else's words. They are believed only as far as they fit the URL that they were asked
-// for: a server speaks for its own origin alone, and an issuer's name is compared letter by letter.
+// Both come from another party, and are trusted only as far as they fit the URL that they were fetched from:
+// a server speaks only for its own origin, and an issuer's name is compared letter by letter.
 //
 // Plain data. Any thread.
 #pragma once

@@ -23,7 +23,7 @@ using boost::system::error_code;
 constexpr std::size_t longest_head = 32 * 1024;
 constexpr std::size_t most_connections = 16;
 constexpr std::chrono::seconds patience_for_head{5};
-constexpr std::chrono::seconds patience{60};               // for the issuer's answer, meanwhile
+constexpr std::chrono::seconds patience{60};               // while mcpivot waits for the issuer's answer
 constexpr std::chrono::milliseconds pause_of_accept{100};  // when no connection can be taken
 constexpr std::string_view path = "/callback";
 
@@ -176,7 +176,7 @@ class RedirectListener::Acceptor : public std::enable_shared_from_this<Acceptor>
   std::string redirect_uri;
 
  private:
-  // There are no descriptors left, say.
+  // No descriptors are left, for example.
   void accept_later() {
     timer_.expires_after(pause_of_accept);
     timer_.async_wait([weak = weak_from_this()](const error_code& error) {

@@ -1,12 +1,12 @@
 // Where the user's browser comes back to after a sign-in: a tiny HTTP server on 127.0.0.1 that takes one kind
 // of request, GET /callback, hands on its query and answers with a plain page.
 //
-// Anybody on this machine can connect, and web pages can send the browser there: what comes is checked by
-// SignIn. Nothing of it is echoed, few connections are taken at a time, and none for long; those that
-// say nothing make room for others.
+// Any program on this machine can connect, and web pages can send the browser there, so SignIn checks what
+// arrives. Nothing of it is echoed. Only a few connections are accepted at a time, none for long, and idle
+// ones make room for others.
 //
-// Closes with its owner, and with it those that have said nothing. Answers that are being written still are:
-// until then, the loop has work. One thread.
+// When its owner destroys it, connections that have sent nothing are closed. Answers that are being written
+// are finished; until then, the loop has work. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -49,8 +49,8 @@ bool is_secret(const std::optional<std::string>& text, const std::string& secret
          CRYPTO_memcmp(text->data(), secret.data(), secret.size()) == 0;
 }
 
-// The address that a browser takes this host for, without asking anybody: "127.1" and "0x7f000001" are
-// written as numbers, too.
+// The address that a browser takes this host for, without a lookup: "127.1" and "0x7f000001" are written as
+// numbers, too.
 std::optional<boost::asio::ip::address> literal_address(std::string host) {
   if (host.ends_with('.')) host.pop_back();
   if (is_loopback(host)) return boost::asio::ip::address_v4::loopback();
@@ -60,7 +60,7 @@ std::optional<boost::asio::ip::address> literal_address(std::string host) {
   return error ? std::nullopt : std::optional(address);
 }
 
-// Why a browser shouldn't go there; empty: it may. Where a name leads to we can't check.
+// Why a browser shouldn't go there; empty: it may. We can't check where a name leads.
 std::string fault_in_page(const std::string& endpoint, const AddressRule& allowed) {
   const auto url = parse_url(endpoint);
   if (!url) return url.error();
@@ -123,7 +123,7 @@ bool SignIn::satisfies(const SignInRecord& record) const {
 }
 
 void SignIn::on_wanted(const Wanted& event) {
-  if (state_ != State::idle) return;  // everyone who wants it waits for the same end
+  if (state_ != State::idle) return;  // all callers wait for the same outcome
   wanted_ = event;
   // The current token doesn't satisfy a user who wants to sign in; a token that another process gets in the
   // meantime does.
@@ -158,7 +158,7 @@ void SignIn::on_turn(const Turn& event) {
   if (may_refresh_ && expired) return refresh();
   const bool fresh = tokens.access == unproven_;
   if (current && fresh && !expired) {
-    // One that came fresh from the user is as good as it gets.
+    // There is no better token than one that the user has just approved.
     if (source_ == Source::user) {
       if (std::exchange(rejected_fresh_, tokens.access) != tokens.access) ++rejections_;
       return refuse("it rejects the token that its own authorization server has just issued for it");
@@ -375,7 +375,7 @@ void SignIn::ask_user() {
                     {"code_challenge_method", "S256"},
                     {"resource", record_.resource}};
   if (!asked_.empty()) fields.emplace_back("scope", scopes_text(asked_));
-  // OpenID gives nothing for later unless the user is asked.
+  // With OpenID, there is a refresh token only if the user is asked.
   if (asked_.contains("offline_access")) fields.emplace_back("prompt", "consent");
   pending_ = {.url = with_query(record_.issuer.authorization_endpoint, fields),
               .redirect_uri = redirect_uri_};
@@ -383,8 +383,9 @@ void SignIn::ask_user() {
   do_(Show{pending_});
 }
 
-// Anybody on this machine can call there, and any web page can send the user there: so first comes whether it
-// is an answer to our question at all, and then whose. Until that is known, nothing of it is shown.
+// Any program on this machine can call this address, and any web page can send the user there. So first we
+// check whether it is an answer to our question at all, and then whose answer. Until that is known, nothing
+// of it is shown.
 void SignIn::on_redirected(const Redirected& event) {
   if (state_ != State::waiting || !is_secret(only_field(event.fields, "state"), state_text_))
     return do_(Reply{.ok = false, .text = "mcpivot isn't waiting for this sign-in."});
@@ -448,7 +449,7 @@ void SignIn::on_signed_out() {
   record_.asked = {};
 }
 
-// Nobody may send us to an address less public than the server's own.
+// No server may send us to an address less public than its own.
 AddressRule SignIn::addresses() const {
   return AddressRule::named_by(wanted_.server.value_or(AddressKind::open));
 }
@@ -471,7 +472,7 @@ void SignIn::finish() {
   code_.clear();
 }
 
-// What went wrong goes wrong again: it isn't tried for each request that comes.
+// What went wrong would go wrong again, so it isn't retried for each request.
 void SignIn::fail(std::string words, bool is_offered) {
   last_failure_ = {.words = std::move(words), .is_offered = is_offered};
   failures_ = std::min(failures_ + 1, 10);

@@ -1,6 +1,6 @@
-// Signing in to one server, as a state machine: something happens, the state changes, and what is to be done
-// about it comes out, for SignInRunner to do afterwards. Nothing is fetched, stored, shown or waited for in
-// here, so each step, and each attack, can be tested alone.
+// Signing in to one server, as a state machine: an event comes in, the state changes, and effects come out,
+// which SignInRunner carries out afterwards. Nothing is fetched, stored, shown or waited for in here, so each
+// step, and each attack, can be tested alone.
 //
 //   idle → queued → finding_resource → finding_issuer → opening → registering → waiting → exchanging → idle
 //                 ↘ refreshing → idle
@@ -28,13 +28,13 @@ namespace mcpivot {
 class SignIn {
  public:
   struct Config {
-    std::string name;  // of the server, for people
+    std::string name;  // of the server, for people to read
     Url server;
     ClientConfig client;
     bool may_ask = true;       // false: only the operator signs in, with `mcpivot login`
-    std::string login = name;  // what to give it
+    std::string login = name;  // the argument for it
   };
-  using MakeSecret = std::function<std::string()>;  // a text that nobody can guess, of letters and digits
+  using MakeSecret = std::function<std::string()>;  // an unguessable text of letters and digits
 
   SignIn(Config config, MakeSecret make_secret);
 
@@ -64,7 +64,7 @@ class SignIn {
   // We have the turn.
   struct Turn {
     SignInRecord record;
-    bool asked = true;  // somebody still waits for it
+    bool asked = true;  // a caller still waits for it
   };
   // The turn can't be had at all.
   struct NoTurn {
@@ -76,7 +76,7 @@ class SignIn {
   struct Opened {
     std::expected<std::string, std::string> redirect_uri;
   };
-  // The user, or somebody else, came back with this.
+  // The user's browser, or another program, came back with this.
   struct Redirected {
     FormFields fields;
   };
@@ -99,7 +99,7 @@ class SignIn {
   };
   struct Open {
     std::uint16_t port;       // for the user to come back to
-    bool must_be_it = false;  // else any other will do
+    bool must_be_it = false;  // otherwise any port will do
   };
   struct Close {};
   struct Show {
@@ -113,7 +113,7 @@ class SignIn {
     bool ok;
     std::string text;
   };
-  // Those who wait: there is a token; or why not.
+  // For the callers that wait: there is a token, or why not.
   struct Succeed {};
   struct Fail {
     std::string words;       // continues "the server wants you to sign in" or stands alone
@@ -172,7 +172,7 @@ class SignIn {
 
   std::int64_t now_ = 0;
 
-  // Of the attempt under way
+  // Of the current attempt
   Wanted wanted_;
   std::vector<std::string> places_;  // still to be asked, the first one now
   std::string issuer_;               // whose document is looked for
@@ -187,7 +187,7 @@ class SignIn {
   std::string code_;
   Scopes asked_;
 
-  // Of those before
+  // Of earlier attempts
   std::string unproven_;  // the last token, if the server hasn't taken it yet
   enum class Source : std::uint8_t { nowhere, user, refresh } source_ = Source::nowhere;  // of that token
   std::string rejected_fresh_;  // the last token that came from the user and was rejected at once

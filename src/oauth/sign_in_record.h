@@ -1,7 +1,7 @@
-// What is remembered of a server that was signed in to: the issuer, who mcpivot is there, and the tokens. One
-// file for each server and client, readable by its user alone, replaced as a whole; next to it a lock, whose
-// holder alone refreshes or asks the user, and into which it writes what the user is to open, so that others
-// can say so too.
+// What is remembered of a server that was signed in to: the issuer, who mcpivot is there, and the tokens.
+// There is one file for each server and client, readable only by its user and replaced as a whole. Next to it
+// is a lock: only its holder refreshes tokens or asks the user, and it writes the address that the user
+// should open into the lock's file, so that other processes can show it too.
 //
 // One thread. Any number of processes.
 #pragma once

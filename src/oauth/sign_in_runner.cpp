@@ -73,7 +73,7 @@ void SignInRunner::replace() {
   close(why);
 }
 
-// --- those who wait ----------------------------------------------------------------------------------------
+// --- waiting callers ---------------------------------------------------------------------------------------
 
 // Another process may have refreshed it, or the user signed out there.
 const std::string& SignInRunner::token() {
@@ -116,7 +116,7 @@ SignInRunner::Pasted SignInRunner::paste(const std::string& url) {
     return machine_.state() == SignIn::State::waiting ? Pasted::stale : Pasted::taken;
   }
   if (const auto there = parse_url(url)) {
-    // Another process waits for it, where the browser would have gone.
+    // Another process waits for it, at the address that the browser was sent to.
     fetcher_.fetch({.url = *there, .accept = "*/*"}, [](const auto&) {});
   }
   return Pasted::taken;
@@ -219,7 +219,7 @@ void SignInRunner::run(SignIn::Effect& effect) {
     look_timer_.cancel();
     looking_ = false;
     tell({});
-    // Who signs in only for others needs the file.
+    // `mcpivot login` signs in for other processes, which need the file.
     const std::string unsaved = std::exchange(unsaved_, {});
     if (auto then = std::exchange(login_, nullptr)) {
       if (unsaved.empty())
@@ -269,7 +269,7 @@ void SignInRunner::take_turn() {
 }
 
 void SignInRunner::open(const SignIn::Open& wanted) {
-  // One who came is heard out, though we may be gone by then.
+  // A request that has arrived is read to its end, though we may be gone by then.
   auto on_redirect = [weak = weak_from_this()](FormFields fields, RedirectListener::Reply reply) {
     auto self = weak.lock();
     if (!self || self->closed_) return;

@@ -1,10 +1,11 @@
 // Runs a SignIn: fetches, stores, listens, opens the browser and waits, as the machine says, for all links to
 // one server at once. It is the Authorizer of these links.
 //
-// Those who wait for a user are told after a while what to open, and need not wait any longer; the sign-in
-// goes on. When nobody has signed in, the record is looked at now and then: another process may.
+// Callers that wait for a user are told after a while what to open, and stop waiting; the sign-in goes on.
+// Until the user has signed in, the record is read again now and then, because another process may have
+// stored a token.
 //
-// Owned by shared_ptr; close() ends it, and nobody is called any more. One thread.
+// Owned by shared_ptr; close() ends it, and no callback follows. One thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -48,7 +49,8 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   void rejected(const Rejection& rejection, Then then) override;
   void accepted(const std::string& token) override;
 
-  // There is a new token, by whomever (`trouble` is empty); or a sign-in that users were shown has failed.
+  // There is a new token, whichever process got it (`trouble` is empty); or a sign-in that users were shown
+  // has failed.
   using OnOver = std::function<void(const std::string& trouble)>;
   void on_over(OnOver then) { over_ = std::move(then); }
 
