@@ -1,5 +1,5 @@
-// Where an HTTP link gets its token from, and whom it tells when the server wants another one. oauth/
-// implements it, for servers whose credentials the user hasn't configured.
+// Gives an HTTP link its token, and is told when the server wants another one. oauth/ implements it, for
+// servers whose credentials the user hasn't configured.
 //
 // A request that was turned away for its credentials had no effect, so it can be sent again.
 //

@@ -234,7 +234,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     head_told_ = true;
     parser_->head.from = socket_->peer();
     timer_.cancel();
-    const auto keep = exchange_;  // it may let go of us
+    const auto keep = exchange_;  // it may drop us
     keep->on_head(parser_->head);
   }
 
