@@ -20,7 +20,7 @@ namespace json = boost::json;
 
 constexpr std::size_t most_told = 20;      // of the differences of one answer
 constexpr std::size_t longest_value = 60;  // of what is shown of a value, in bytes
-constexpr std::size_t before_change = 20;  // of those, in front of where two texts differ
+constexpr std::size_t before_change = 20;  // of these, before the place where two texts differ
 constexpr std::size_t deepest = 200;       // of what is looked into
 
 std::optional<json::value> parsed(std::string_view text) {
@@ -32,7 +32,7 @@ std::optional<json::value> parsed(std::string_view text) {
   return value;
 }
 
-// Text in which somebody wrote JSON, as servers do that know nothing of structured content.
+// Text that contains JSON, as servers send it that don't support structured content.
 std::optional<json::value> inner(const json::value& value) {
   const json::string* const text = value.if_string();
   if (text == nullptr) return {};
@@ -41,7 +41,7 @@ std::optional<json::value> inner(const json::value& value) {
   return parsed(body);
 }
 
-// As many bytes as are allowed, from there on, without half a character.
+// The text from there on, in at most the allowed number of bytes, and without half a character.
 std::string window(std::string_view text, std::size_t from) {
   while (from > 0 && continues_character(text[from])) --from;
   std::size_t size = std::min(longest_value, text.size() - from);

@@ -1,7 +1,7 @@
-// Whether two builds of a server answer a call the same: both answers are compared as JSON, and what is
-// different is told by its path, in few words. The order of members and the spelling of numbers don't matter,
-// nor what belongs to the protocol era rather than to the tool. Text that is JSON itself is compared as such,
-// so that `content[0].text.time` is a path.
+// Whether two builds of a server answer a call the same: both answers are compared as JSON, and each
+// difference is described by its path, in a few words. The order of members and the spelling of numbers don't
+// matter, and neither does what belongs to the protocol era rather than to the tool. Text that is JSON itself
+// is compared as such, so that `content[0].text.time` is a path.
 //
 // Plain data. Any thread.
 #pragma once

@@ -76,7 +76,7 @@ std::string signed_name(const Change& change) {
   return change.sign + shown_text(change.name, longest_name);
 }
 
-// For members that aren't properties, that they differ is all there is to say.
+// For members that aren't properties, only the fact that they differ is listed.
 std::string plain_name(const Change& change) {
   return change.sign == '~' ? shown_text(change.name, longest_name) : signed_name(change);
 }
