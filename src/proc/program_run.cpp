@@ -121,7 +121,7 @@ void ProgramRun::finish(Result result) {
   for (Pipe* pipe : {&in_, &out_, &err_})
     if (pipe->is_open()) pipe->close();
   result.took = std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - started_);
-  const auto keep = shared_from_this();  // the one who is told lets go of us
+  const auto keep = shared_from_this();  // the callee may drop us
   on_end(result);
 }
 
