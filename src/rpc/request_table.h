@@ -41,8 +41,7 @@ class IdText {
   char* end_;
 };
 
-// Our id that this text spells, or 0 if it is none. Peers whose only number type is double may write
-// 7.0.
+// Our id that this text spells, or 0 if it isn't one. Peers whose only number type is double may write 7.0.
 inline std::int64_t own_id(std::string_view text) {
   std::int64_t id = 0;
   const char* end = text.data() + text.size();
@@ -166,7 +165,7 @@ class RequestTable {
     Origin origin;
     std::string_view text;  // valid until a request is added, closed or taken
   };
-  // Who the progress is for that the peer reports under this token of ours.
+  // The origin of the request whose progress the peer reports under this token of ours.
   std::optional<Token> find_token(std::int64_t id) const {
     if (is_open(id) && slot(id).request.token_at)
       return Token{slot(id).request.origin, slot(id).request.token()};
@@ -206,7 +205,7 @@ class RequestTable {
     return taken;
   }
 
-  // Nobody wants to hear of the tasks of these origins any more.
+  // Forgets the tasks of these origins.
   template <class Predicate>
   void drop_tokens(Predicate&& is_from) {
     std::erase_if(task_tokens_, [&](const auto& entry) { return is_from(entry.second.origin); });
