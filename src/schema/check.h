@@ -53,7 +53,7 @@ class Check {
   Verdict run(const boost::json::value& value);
 
  private:
-  // Which members or items of a value a schema has evaluated. Null: nobody asks.
+  // Which members or items of a value a schema has evaluated. Null: not wanted.
   using Marks = std::vector<bool>;
 
   // A value, and where to report about it. Without a report, the first problem ends the pass.
