@@ -13,7 +13,8 @@
 //   4. Otherwise, if it changed during an earlier build, or the build made it, it is output. One that was
 //      there before may be somebody's edit: build again. If it was output after all, that costs one build, in
 //      which rule 1 or 4 finds out.
-// What rules 2 and 3 leave out could still be an edit: the caller says so to those who may have made it.
+// What rules 2 and 3 leave out could still be an edit: the caller tells the clients, one of which may have
+// made it.
 //
 // Between builds every change counts, except that known output disappears ("make clean").
 //
@@ -54,11 +55,11 @@ class BuildOutput {
   void is_built_now(const std::string& path);
 
  private:
-  // Builds, one after the other, in which a path changed; broken by a build or a change without.
+  // Consecutive builds in which a path changed.
   struct Row {
     unsigned last = 0;
     unsigned length = 0;
-    // False: this build begins another one.
+    // False: this build begins another row.
     bool go_on(unsigned build) {
       const bool goes_on = last + 1 == build;
       length = goes_on ? length + 1 : 1;

@@ -1,6 +1,6 @@
-// The kernel's file events, for everybody on one event loop: the system allows a user 128 inotify instances
-// and a limited number of watched folders, so all watchers of a process share one instance, and a folder that
-// two of them want is watched once.
+// The kernel's file events, for all watchers on one event loop: the system allows a user 128 inotify
+// instances and a limited number of watched folders, so all watchers of a process share one instance, and a
+// folder that two of them want is watched once.
 //
 //   Inotify& inotify = Inotify::of(loop);
 //
