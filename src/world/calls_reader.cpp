@@ -20,7 +20,8 @@ namespace {
 constexpr std::size_t most_calls = 500;
 constexpr std::size_t most_bytes = 16UL * 1024 * 1024;
 
-// What can be compared: a call that came to something, in one piece, without a client's help.
+// Whether a call can be repeated and compared: it has an answer, all of it was recorded, and it asked the
+// client nothing.
 bool is_comparable(const RecordedCall& call) {
   const bool ended = call.outcome == RecordedCall::Outcome::ok ||
                      call.outcome == RecordedCall::Outcome::tool_error ||
@@ -80,7 +81,7 @@ CallsToCheck read_calls_to_check(const ServerConfig& config) {
 }
 
 // A thread that hangs, because the file is on a disk that doesn't answer, must not keep mcpivot from ending:
-// it is left behind, and finds no loop any more.
+// it is left behind, and finds that the loop is gone.
 struct CallsReader::Way {
   std::mutex mutex;
   boost::asio::io_context* loop;

@@ -1,7 +1,7 @@
 // Reads the recorded calls that a new build is compared with: a file of kept calls, or the journal. Both may
-// be slow, so each question has a thread of its own; the answer comes from the event loop.
+// be slow, so each question gets a thread of its own; the answer is delivered by the event loop.
 //
-// One thread but for that.
+// Otherwise, one thread.
 #pragma once
 
 #include <boost/asio/io_context.hpp>

@@ -149,7 +149,7 @@ void CliBackend::end(milliseconds patience) {
 
 void CliBackend::end_when_idle() {
   if (!ending_ || !calls_.empty() || !on_end_) return;
-  const auto keep = shared_from_this();  // the one who is told lets go of us
+  const auto keep = shared_from_this();  // the callee may drop us
   std::exchange(on_end_, nullptr)({.how = "was ended"});
 }
 

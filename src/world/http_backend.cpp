@@ -65,7 +65,7 @@ void HttpBackend::on_link_end(std::string_view why) {
 
 void HttpBackend::ended(const std::string& how, bool forgotten) {
   if (!on_end_) return;
-  const auto keep = shared_from_this();  // the one who is told lets go of us
+  const auto keep = shared_from_this();  // the callee may drop us
   farewell_.cancel();
   std::exchange(on_end_, nullptr)({.how = how,
                                    .from_outside = true,

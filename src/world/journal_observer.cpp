@@ -37,9 +37,10 @@ std::uint32_t size_32(std::size_t size) {
 
 }  // namespace
 
-// The same bytes but for ids and tokens, which the journal has as its pair.
+// Whether a message leaves as it was received, except for ids and tokens: then the journal stores its text
+// once.
 bool JournalObserver::is_as_received(const Seen& seen) const {
-  // What arrives now may lie where the last message was.
+  // A message that arrives may be at the same address as the one before it.
   if (is_received(seen) && seen.what == Seen::What::passed) return false;
   if (seen.message == nullptr || seen.message != last_message_ || seen.raw.data() != last_raw_ ||
       seen.raw.size() != last_size_)

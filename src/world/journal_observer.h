@@ -23,7 +23,7 @@ class JournalObserver final : public Observer {
 
   JournalQueue& queue_;
   std::function<void()> wake_;
-  // What was received last, and so is being handled: by its place in memory.
+  // The message that was received last and is being handled, by its address.
   const Message* last_message_ = nullptr;
   const char* last_raw_ = nullptr;
   std::size_t last_size_ = 0;

@@ -105,7 +105,7 @@ void ProcessBackend::wait_for_last_words() {
 
 void ProcessBackend::end_when_settled() {
   if (!exited_ || !link_ended_ || !on_end_) return;
-  const auto keep = shared_from_this();  // the one who is told lets go of us
+  const auto keep = shared_from_this();  // the callee may drop us
   last_words_.cancel();
   stderr_->drain();
   stderr_->close();

@@ -27,9 +27,9 @@ class SignIns {
   std::shared_ptr<SignInRunner> of(const ServerConfig& config);
   // In a line, for people; empty: there is nothing to tell.
   std::string describe(const ServerConfig& config);
-  // What the user is to open now to sign in; empty: nothing, or it isn't for clients to know.
+  // The address that the user should open now to sign in; empty: there is none, or clients must not know it.
   std::string address(const ServerConfig& config);
-  // No user is there to be asked.
+  // From now on, no user can be asked.
   void never_ask() { may_ask_ = false; }
   // Called from the event loop when somebody has signed in to a server, or a sign-in that users were shown
   // has failed: then `trouble` says why.
