@@ -46,7 +46,7 @@ std::string unknown_option(const WordWalk& walk, const std::string& name) {
                      meant.empty() ? "" : fmt::format(" Did you mean --{}?", meant));
 }
 
-// As a shell reads it.
+// Quoted for a shell.
 std::string in_quotes(const std::string& word) {
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);

@@ -35,7 +35,7 @@ using Outcome = RecordedCall::Outcome;
 
 constexpr timespec follow_pace{.tv_sec = 0, .tv_nsec = 200'000'000};
 
-// What can't be meant, or isn't there.
+// The command makes no sense, or what it names doesn't exist.
 struct Trouble {
   std::string words;
   int exit_code = 1;
@@ -152,7 +152,7 @@ void print_notes(const JournalReader& reader) {
   for (const std::string& note : reader.notes()) fmt::print(stderr, "mcpivot journal: left out: {}\n", note);
 }
 
-// It may be in a file that was left out.
+// The call may be in a file that was left out.
 RecordedCall call_of(const JournalReader& reader, const std::string& name) {
   auto call = reader.call(name);
   if (!call) print_notes(reader);
@@ -396,7 +396,7 @@ int keep(const JournalReader& reader, const std::vector<std::string>& ids) {
   return 0;
 }
 
-// Of a running mcpivot.
+// Switches the journal of a running mcpivot.
 int turn(const JournalWish& wish, bool on) {
   ControlWish control;
   control.instance = wish.instance;

@@ -1,4 +1,4 @@
-// `mcpivot journal`: what was said, read from the journals that running and ended mcpivots have written.
+// `mcpivot journal`: shows messages from the journals of running and ended mcpivots.
 //
 // Blocks. One thread.
 #pragma once

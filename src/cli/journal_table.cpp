@@ -38,7 +38,7 @@ std::string clock_text(system_clock::time_point time) {
   return time_text(time, today ? "%H:%M:%S" : "%m-%d %H:%M:%S");
 }
 
-// The first thing that a result says.
+// The first text in a result.
 std::string content_text(std::string_view result) {
   boost::system::error_code error;
   const json::value read = json::parse(result.substr(0, std::string_view::npos), error);
@@ -85,7 +85,7 @@ std::string table_of(const std::vector<RecordedCall>& calls, bool with_client, b
                                   {.title = "TOOK", .left = false},
                                   {.title = "SIZE", .left = false, .leaves = 1},
                                   {.title = "RESULT", .least = least_result}};
-  // Each line that follows is a table of its own: with cells of the same width, the columns are, too.
+  // Each line that follows is a table of its own; cells of the same width keep the columns aligned.
   const auto fixed = [&](std::string text, std::size_t width) {
     if (!follows) return text;
     text = shortened(text, width);

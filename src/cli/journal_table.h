@@ -19,7 +19,7 @@ std::tm local_time(std::chrono::system_clock::time_point time);
 std::string milliseconds_text(std::chrono::system_clock::time_point time);
 std::string size_text(std::uint64_t bytes);
 
-// In one line, without what would move the cursor; much of it is left out.
+// On one line, shortened, and without characters that would move the cursor.
 std::string flat(std::string_view text);
 
 // The tool as the client called it; of other requests, the method.

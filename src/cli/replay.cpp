@@ -38,7 +38,7 @@ struct Trouble : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// A file of kept calls is JSON; all else is the journal's.
+// A file of kept calls is JSON; anything else belongs to the journal.
 bool is_kept_calls(const std::string& file) {
   const std::string first = read_beginning(file, 16);
   return !first.empty() && !first.starts_with("SQLite format");
@@ -69,7 +69,7 @@ std::set<std::string> servers_of(const std::vector<RecordedCall>& calls) {
   return names;
 }
 
-// One server, and the calls that it is asked.
+// One server, and the calls that are made to it.
 struct Part {
   ServerConfig server;
   std::vector<RecordedCall> calls;

@@ -91,7 +91,7 @@ class Play final : private Trial::User {
     next();
   }
 
-  // What isn't to be asked is left out.
+  // Whether a call is left out, and why.
   bool is_left_out(Played& played) const {
     const RecordedCall& call = *played.call;
     played.why = fault_of(call);
@@ -183,7 +183,7 @@ class Play final : private Trial::User {
     return more;
   }
 
-  // The answer that was given to the same question, in order; else to the same kind of question.
+  // The answer that was given to the same question, in order; otherwise, to the same kind of question.
   void on_question(Generation& from, const Message& question) override {
     const std::string id(question.text(question.id));
     const std::string method = string_value(question.text(question.method));
@@ -206,7 +206,7 @@ class Play final : private Trial::User {
         if (fits(list[asked_])) return &list[asked_++];
     }
     if (method != "roots/list") return nullptr;
-    for (const RecordedCall& call : wish_.calls)  // which servers ask whenever they like
+    for (const RecordedCall& call : wish_.calls)  // which servers may ask at any time
       for (const Asked& asked : call.asked)
         if (fits(asked)) return &asked;
     return nullptr;

@@ -22,10 +22,10 @@ struct Played {
     same,
     differs,
     unsafe,   // left out: it may change something
-    useless,  // left out: what was recorded can't be asked or compared; `why` says why
+    useless,  // left out: the recorded call can't be made or compared; `why` says why
     gone,     // the server has no such tool any more
     late,     // no answer in time
-    died,     // the server did, over this one
+    died,     // the server died during this call
     not_run   // because of that
   };
   const RecordedCall* call;
