@@ -29,7 +29,7 @@ namespace json = boost::json;
   while (true) pause();
 }
 
-// Until whoever has the FIFO open for writing closes it.
+// Until the process that has the FIFO open for writing closes it.
 void wait_at(const std::string& gate) {
   std::ifstream file(gate);
   std::string(std::istreambuf_iterator<char>(file), {});
