@@ -91,13 +91,25 @@ void Gateway::sign_in_over(const std::string& server, const std::string& trouble
   for (Instance* const instance : all) instance->sign_in_over(trouble);
 }
 
+// One that is back before its last instances have ended is the same server: if it can't run twice, the next
+// instance waits for them.
+std::shared_ptr<Server> Gateway::added(const ServerConfig& config) {
+  const auto removed = removed_.find(config.name);
+  auto server = removed == removed_.end() ? nullptr : removed->second.lock();
+  if (!server) return std::make_shared<Server>(world_, config);
+  removed_.erase(removed);
+  server->reopen(config);
+  return server;
+}
+
 void Gateway::configure(const GatewayConfig& config) {
+  std::erase_if(removed_, [](const auto& one) { return one.second.expired(); });
   Servers old = std::exchange(servers_, {});
   for (const ServerEntry& entry : config.servers) {
     const std::string& name = entry.server.name;
     auto known = old.extract(name);
     if (known.empty()) {
-      servers_.emplace(name, std::make_shared<Server>(world_, entry.server));
+      servers_.emplace(name, added(entry.server));
       continue;
     }
     const auto before =
@@ -105,7 +117,10 @@ void Gateway::configure(const GatewayConfig& config) {
     if (before->server != entry.server) known.mapped()->configure(entry.server);
     servers_.insert(std::move(known));
   }
-  for (const auto& [name, gone] : old) gone->close("it was removed from the configuration");
+  for (const auto& [name, gone] : old) {
+    gone->close("it was removed from the configuration");
+    removed_[name] = gone;
+  }
   config_.front = config.front;
   config_.servers = config.servers;
   config_.left_out = config.left_out;

@@ -57,11 +57,13 @@ class Gateway {
   Desk& open(ClientId client);
   // The configuration, as this client sees it.
   GatewayConfig seen_by(ClientId client) const;
+  std::shared_ptr<Server> added(const ServerConfig& config);
 
   World& world_;
   Clients& clients_;
   GatewayConfig config_;
   Servers servers_;
+  std::map<std::string, std::weak_ptr<Server>> removed_;  // as long as instances of theirs are ending
   std::vector<std::unique_ptr<Desk>> desks_;
   std::map<ClientId, std::string> profiles_;  // of those that have one
   Leaving<Desk> closing_;                     // their clients are gone; their servers are ending

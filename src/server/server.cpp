@@ -17,6 +17,13 @@ bool runs(const Instance& instance) {
   return instance.state() != Instance::State::stopped;
 }
 
+// Different clients' own instances run side by side. But a shared one replaces all that came before it, and
+// whatever comes after it replaces it; and a server that was removed from the configuration and is back has a
+// new instance for the same client. One that can't run twice waits for those before it.
+bool take_turns(const Instance& one, const Instance& other) {
+  return one.is_shared() || other.is_shared() || one.client() == other.client();
+}
+
 // If it was a save after all, the model must know that it isn't built.
 std::string left_out_text(const ServerConfig& config, const std::string& path) {
   return fmt::format(
@@ -98,6 +105,11 @@ void Server::close(const std::string& why) {
     reload_ends();
     lone.done({false, fmt::format("[mcpivot] the build of \"{}\" was stopped: {}", lone.server, why)});
   }
+}
+
+void Server::reopen(const ServerConfig& config) {
+  closed_.clear();
+  configure(config);
 }
 
 CallCounts Server::counts() const {
@@ -209,19 +221,17 @@ Server::Joined Server::join(Clients& clients, const ServerConfig& config, Client
   return {std::move(shared), share};
 }
 
-// Clients' own instances run side by side. But a shared one replaces all that came before it, and whatever
-// comes after it replaces it; one that can't run twice waits for them.
 bool Server::has_predecessor(const Instance& of) const {
   for (const Instance* const other : instances_) {
     if (other == &of) return false;
-    if ((other->is_shared() || of.is_shared()) && other->runs()) return true;
+    if (take_turns(*other, of) && other->runs()) return true;
   }
   return false;
 }
 
 void Server::gone(const Instance& instance) {
   for (Instance* const other : std::vector(instances_))
-    if (other->is_shared() || instance.is_shared()) other->predecessor_gone();
+    if (take_turns(*other, instance)) other->predecessor_gone();
 }
 
 void Server::reload_begins() {

@@ -32,6 +32,9 @@ class Server final : public Instance::Source {
   // build are told why. Its instances end by themselves.
   void close(const std::string& why);
 
+  // It is in the configuration again, while instances from before are still ending.
+  void reopen(const ServerConfig& config);
+
   // A restart was requested from outside, after a build if it has one. One instance begins; the others
   // follow.
   void reload(const std::string& reason);

@@ -184,8 +184,14 @@ std::expected<std::shared_ptr<mcpivot::Backend>, std::string> SimWorld::make_bac
   if (birth == Birth::throws) throw std::runtime_error("assign: Too many open files");
   if (birth == Birth::cannot_execute) return std::unexpected("cannot run it: No such file or directory");
   const bool once = config->swap == mcpivot::SwapMode::stop_first && !config->is_daemon() && !config->cli;
+  // Clients' own instances may run side by side; a shared one may not run next to another.
+  const auto client = id.instance.client;
   each_life(script.name, [&](const SimBackend& life) {
-    if (once && life.alive() && life.instance() == id.instance) ledger_.runs_twice(script.name);
+    const auto other = life.instance().client;
+    const auto all = mcpivot::ClientId::nobody;
+    const bool in_turn = other == client || other == all || client == all;
+    if (once && in_turn && life.alive() && !life.is_daemon() && !life.is_cli())
+      ledger_.runs_twice(script.name);
   });
   const int number = for_guest ? 500'000 + ++started_for_guests_ : ++started_;
   const SimBackend::Place place{.time = time_,
