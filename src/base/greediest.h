@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -16,14 +17,11 @@ template <class Range, class Owner, class Weight>
 auto shares_of(const Range& range, Owner&& owner_of, Weight&& weight_of) {
   using Who = std::decay_t<decltype(owner_of(*std::begin(range)))>;
   std::vector<std::pair<Who, std::size_t>> shares;
+  std::unordered_map<Who, std::size_t> places;  // in it: there may be as many owners as things
   for (const auto& one : range) {
-    const Who who = owner_of(one);
-    const auto known = std::ranges::find(shares, who, [](const auto& share) { return share.first; });
-    if (known == shares.end()) {
-      shares.emplace_back(who, weight_of(one));
-    } else {
-      known->second += weight_of(one);
-    }
+    const auto [known, is_new] = places.emplace(owner_of(one), shares.size());
+    if (is_new) shares.emplace_back(known->first, 0);
+    shares[known->second].second += weight_of(one);
   }
   return shares;
 }

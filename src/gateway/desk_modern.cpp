@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -161,13 +162,12 @@ bool Desk::close_listen(Asker by, const Message& cancelled) {
 
 // Each server gets the subscriptions to its own resources.
 void Desk::subscribe() {
+  if (members_.empty()) return;
   const Uris uris = listens_.uris();
-  for (const auto& member : members_) {
-    Uris theirs;
-    for (const std::string& uri : uris)
-      if (presentation_.passes_through || routes().resource(uri) == member.get()) theirs.insert(uri);
-    member->instance().listen(client_, std::move(theirs));
-  }
+  std::map<const Member*, Uris> theirs;
+  for (const std::string& uri : uris)
+    theirs[presentation_.passes_through ? members_.front().get() : routes().resource(uri)].insert(uri);
+  for (const auto& member : members_) member->instance().listen(client_, theirs[member.get()]);
 }
 
 void Desk::refuse_question(GenerationId from, const Message& question) {

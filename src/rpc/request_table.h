@@ -53,7 +53,14 @@ inline std::int64_t own_id(std::string_view text) {
   return whole && number > 0 && number < 9e15 ? static_cast<std::int64_t>(number) : 0;
 }
 
+// A table whose open requests must be counted by origin has a tally of its own.
 template <class Origin>
+struct NoTally {
+  void opened(const Origin&) {}
+  void closed(const Origin&) {}
+};
+
+template <class Origin, class Tally = NoTally<Origin>>
 class RequestTable {
  public:
   struct Request {
@@ -105,6 +112,7 @@ class RequestTable {
     ++size_;
     Slot& free = slot(last_id_);
     free.id = last_id_;
+    tally_.opened(origin);
     free.request.origin = std::move(origin);
     free.request.known = Method::other;
     free.request.task = false;
@@ -135,18 +143,16 @@ class RequestTable {
   // It has been answered. Its memory is kept for the next one.
   void close(std::int64_t id) {
     if (!is_open(id)) return;
-    Request& request = slot(id).request;
-    request.kept.drop();
-    request.id_at = request.token_at = request.method_at = request.name_at = Span();
-    slot(id).id = 0;
-    if (--size_ == 0 && slots_.size() > first_slots_) resize(first_slots_);
+    tally_.closed(slot(id).request.origin);
+    free(id);
   }
 
   // Takes a request out of the table.
   std::optional<Request> take(std::int64_t id) {
     if (!is_open(id)) return std::nullopt;
+    tally_.closed(slot(id).request.origin);
     std::optional<Request> request(std::move(slot(id).request));
-    close(id);
+    free(id);
     return request;
   }
 
@@ -212,6 +218,8 @@ class RequestTable {
   }
 
   std::size_t size() const { return size_; }
+  Tally& tally() { return tally_; }
+  const Tally& tally() const { return tally_; }
   // Our ids of all open requests, in order.
   std::vector<std::int64_t> ids() const {
     std::vector<std::int64_t> ids;
@@ -246,6 +254,13 @@ class RequestTable {
   }
   bool is_open(std::int64_t id) const { return id != 0 && slot(id).id == id; }
 
+  void free(std::int64_t id) {
+    Request& request = slot(id).request;
+    request.kept.drop();
+    request.id_at = request.token_at = request.method_at = request.name_at = Span();
+    slot(id).id = 0;
+    if (--size_ == 0 && slots_.size() > first_slots_) resize(first_slots_);
+  }
   [[gnu::noinline]] void drop_outgrown() { outgrown_.clear(); }
   [[gnu::noinline]] static void move_places(Request& request, std::span<const Edit> edits) {
     for (Span* const place : {&request.id_at, &request.token_at, &request.method_at, &request.name_at})
@@ -267,6 +282,7 @@ class RequestTable {
   std::vector<Slot> slots_;
   std::vector<std::vector<Slot>> outgrown_;  // while somebody holds it
   int holds_ = 0;
+  [[no_unique_address]] Tally tally_;
   std::unordered_map<std::int64_t, TaskToken> task_tokens_;
   std::deque<std::int64_t> token_order_;  // oldest first
 };

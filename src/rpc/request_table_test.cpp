@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <vector>
+
 namespace mcpivot {
 namespace {
 
@@ -131,6 +134,31 @@ TEST(RequestTable, a_held_request_keeps_its_address_while_the_table_grows) {
   }
   EXPECT_EQ(table.find(own), nullptr);
   EXPECT_EQ(table.size(), 1000U);
+}
+
+struct ByOrigin {
+  std::map<int, int> open{};
+  void opened(int origin) { ++open[origin]; }
+  void closed(int origin) { --open[origin]; }
+};
+
+TEST(RequestTable, a_tally_counts_what_each_origin_has_open_however_it_ends) {
+  RequestTable<int, ByOrigin> table(stopped);
+  const auto add = [&](int origin) { return table.add(Incoming("1").message, origin); };
+  const auto open = [&](int origin) { return table.tally().open[origin]; };
+  std::vector<std::int64_t> ids;
+  for (int i = 0; i < 200; ++i) ids.push_back(add(i % 2));  // so many that it grows
+  EXPECT_EQ(open(0), 100);
+  EXPECT_EQ(open(1), 100);
+  table.close(ids[0]);
+  table.close(ids[0]);
+  EXPECT_EQ(open(0), 99) << "closed once";
+  table.take(ids[1]);
+  table.take(ids[1]);
+  EXPECT_EQ(open(1), 99) << "taken once";
+  table.take_if([](const auto& request) { return request.origin == 0; });
+  EXPECT_EQ(open(0), 0);
+  EXPECT_EQ(open(1), 99);
 }
 
 }  // namespace

@@ -21,6 +21,10 @@ constexpr int most_patience = 6;
 
 }  // namespace
 
+bool ends_task(std::string_view method) {
+  return method == "tasks/result" || method == "tasks/cancel";
+}
+
 std::expected<std::shared_ptr<Generation>, std::string> Generation::start(World& world,
                                                                           const Clients& clients,
                                                                           ConfigRef config, GenerationId id,
@@ -54,7 +58,9 @@ Generation::Generation(World& world, const Clients& clients, ConfigRef config, G
       bridge_wake_(world.timers()),
       listen_wake_(world.timers()),
       started_(world.timers().now()),
-      asked_(world.timers()) {}
+      asked_(world.timers()) {
+  asked_.tally().counts = id.instance.client == ClientId::nobody;
+}
 
 Generation::~Generation() {
   backend_->close();
@@ -120,13 +126,13 @@ void Generation::on_refused(int code, std::string_view why) {
 // A generation that is ending needs no news.
 void Generation::wake_listen(std::chrono::milliseconds after) {
   listen_wake_.set(after, [this] {
-    if (listen_ && !draining_ && !ending_ && !dead_) listen_->wake();
+    if (listen_ && course_ == Course::serves && !dead_) listen_->wake();
   });
 }
 
 void Generation::wake_bridge(std::chrono::milliseconds after) {
   bridge_wake_.set(after, [this] {
-    if (bridge_ && !draining_ && !ending_ && !dead_) bridge_->wake();
+    if (bridge_ && course_ == Course::serves && !dead_) bridge_->wake();
   });
 }
 
@@ -274,7 +280,7 @@ void Generation::forget(ClientId client) {
   for (const auto& [id, owner] : std::exchange(tasks_, {})) {
     if (owner != client)
       tasks_.emplace(id, owner);
-    else if (!ending_)
+    else if (!ending())
       inquire("tasks/cancel", fmt::format(R"({{"taskId":{}}})", id), [](const Message&) {});
   }
   tell_less();
@@ -291,14 +297,14 @@ void Generation::progress(ClientId by, const Message& message, std::string_view 
 }
 
 void Generation::end(std::chrono::milliseconds patience) {
-  ending_ = true;
+  course_ = Course::ends;
   backend_->end(patience);
 }
 
 void Generation::end_by(std::chrono::milliseconds time, std::chrono::milliseconds patience) {
   late_.set(time, [this, time, patience] {
     const auto keep = shared_from_this();
-    if (ending_) return;
+    if (ending()) return;
     const std::chrono::milliseconds of_tasks = config_->call_timeout;
     if (tasks() > 0 && time < of_tasks) return end_by(of_tasks, patience);
     end(patience);
@@ -319,8 +325,9 @@ std::size_t Generation::calls() const {
 }
 
 std::size_t Generation::calls_of(ClientId client) const {
-  return asked_.count_if(
-      [&](const Requests::Request& open) { return open.origin.client == client && !open.kept.empty(); });
+  const auto& open = asked_.tally().open;
+  const auto found = open.find(client);
+  return found == open.end() ? 0 : found->second;
 }
 
 bool Generation::has_calls_of(const std::function<bool(ClientId)>& whom) const {
@@ -431,8 +438,7 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
       begun_tasks_.erase(std::ranges::find(begun_tasks_, greediest(begun_tasks_, owner), owner));
     return;
   }
-  const std::string method = string_value(request.method());
-  if (method != "tasks/result" && method != "tasks/cancel") return;
+  if (!ends_task(string_value(request.method()))) return;
   const Message asked = request.kept.message();
   tasks_.erase(std::string(find_member(asked.text(asked.params), "taskId")));
 }

@@ -6,12 +6,14 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <deque>
 #include <expected>
 #include <functional>
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "bridge/bridge.h"
@@ -23,12 +25,29 @@
 
 namespace mcpivot {
 
+// Whether nothing more is to come of a task once this request about it was answered.
+bool ends_task(std::string_view method);
+
 class Generation final : public Link::Handler,
                          private Bridge::Ends,
                          private UpstreamListen::Owner,
                          public std::enable_shared_from_this<Generation> {
  public:
-  using Requests = RequestTable<Asker>;
+  // How many requests each client has open, where there are several: there may be thousands of them.
+  struct ByClient {
+    bool counts = false;
+    std::unordered_map<ClientId, std::size_t> open{};
+    void opened(const Asker& asker) {
+      if (counts) [[unlikely]]
+        ++open[asker.client];
+    }
+    void closed(const Asker& asker) {
+      if (!counts) [[likely]]
+        return;
+      if (const auto found = open.find(asker.client); --found->second == 0) open.erase(found);
+    }
+  };
+  using Requests = RequestTable<Asker, ByClient>;
 
   struct Open {
     Requests::Request request;
@@ -117,7 +136,9 @@ class Generation final : public Link::Handler,
   void resume() { link_.resume(); }
 
   // It gets no new requests, and its owner is told when it is idle.
-  void drain() { draining_ = true; }
+  void drain() {
+    if (course_ == Course::serves) course_ = Course::drains;
+  }
   bool idle() const { return asked_.size() == 0 && tasks_.empty() && !parks(); }
   // Whether calls wait in the bridge for their clients.
   bool parks() const { return bridge_ && !bridge_->idle(); }
@@ -131,7 +152,7 @@ class Generation final : public Link::Handler,
   void end(std::chrono::milliseconds patience);
   // The same after this time; while it has tasks, after the time limit of a call.
   void end_by(std::chrono::milliseconds time, std::chrono::milliseconds patience);
-  bool ending() const { return ending_; }
+  bool ending() const { return course_ == Course::ends; }
   bool dead() const { return dead_; }
   // Whether it ever answered a client.
   bool answered() const { return answered_; }
@@ -140,6 +161,7 @@ class Generation final : public Link::Handler,
   std::vector<Open> take_open();
   std::size_t open() const { return asked_.size(); }
   std::size_t calls() const;  // only those of clients
+  // Of a client that shares it.
   std::size_t calls_of(ClientId client) const;
   bool has_calls_of(const std::function<bool(ClientId)>& whom) const;
   bool is_asked(Method method) const;
@@ -222,7 +244,7 @@ class Generation final : public Link::Handler,
   void follow_task(const Requests::Request& request, const Message& answer);
   void tell_less() {
     owner_.on_less();
-    if (draining_ && asked_.size() == 0 && !parks()) owner_.on_idle(*this);
+    if (course_ == Course::drains && asked_.size() == 0 && !parks()) owner_.on_idle(*this);
   }
   void die(const Backend::Ending& ending);
   // A message of a client's, or one of our own.
@@ -263,8 +285,8 @@ class Generation final : public Link::Handler,
   std::deque<std::pair<std::string, ClientId>> begun_tasks_;  // the latest tasks, ended or not
   bool batches_ = false;                                      // its protocol version has them
   bool answered_ = false;
-  bool draining_ = false;
-  bool ending_ = false;
+  enum class Course : std::uint8_t { serves, drains, ends };
+  Course course_ = Course::serves;  // what its owner wants of it
   bool dead_ = false;
 };
 

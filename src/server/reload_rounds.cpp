@@ -45,6 +45,7 @@ bool ReloadRounds::give_up(ReloadId id) {
   }
   if (std::ranges::find(now_, id, &Reload::id) == now_.end()) return false;
   given_up_.push_back(id);
+  if (given_up_.size() < now_.size()) return false;  // without comparing them all: there may be thousands
   return std::ranges::all_of(now_, [&](const Reload& reload) {
     return reload.id != ReloadId::none && contains(given_up_, reload.id);
   });

@@ -30,24 +30,33 @@ SharedInstance::SharedInstance(World& world, Clients& clients, Instance::Source&
 
 SharedInstance::Share SharedInstance::join(ClientId client, Instance::Watcher& desk) {
   // It had lost the server, and some of its calls are still running.
-  if (const auto old = std::ranges::find(sharers_, client, &Sharer::client); old != sharers_.end()) {
-    const auto done = std::move(old->when_gone);
+  if (const auto old = sharers_.find(client); old != sharers_.end()) {
+    const auto done = std::move(old->second.when_gone);
     sharers_.erase(old);
     if (done) done();
   }
-  sharers_.push_back({.share = Share{++last_share_}, .client = client, .desk = &desk});
-  return sharers_.back().share;
+  const Share share{++last_share_};
+  sharers_.emplace(client, Sharer{.share = share, .desk = &desk});
+  return share;
+}
+
+SharedInstance::Sharers::iterator SharedInstance::find(Share share) {
+  return std::ranges::find(sharers_, share, [](const auto& entry) { return entry.second.share; });
+}
+
+bool SharedInstance::nobody_stays() const {
+  return std::ranges::none_of(sharers_, [](const auto& entry) { return entry.second.stays(); });
 }
 
 void SharedInstance::drop(Share share) {
-  std::erase_if(sharers_, [&](const Sharer& sharer) { return sharer.share == share; });
+  if (const auto found = find(share); found != sharers_.end()) sharers_.erase(found);
 }
 
 void SharedInstance::leave(Share share, std::chrono::milliseconds patience, std::function<void()> done) {
   drop(share);
   if (end_ == End::over) return done();
   if (!sharers_.empty()) {
-    if (std::ranges::none_of(sharers_, &Sharer::stays)) retire_itself();
+    if (nobody_stays()) retire_itself();
     return done();
   }
   last_ones_.push_back(std::move(done));
@@ -57,11 +66,11 @@ void SharedInstance::leave(Share share, std::chrono::milliseconds patience, std:
 
 void SharedInstance::retire(Share share, std::function<void()> done) {
   if (end_ == End::over) return done();
-  const auto found = std::ranges::find(sharers_, share, &Sharer::share);
+  const auto found = find(share);
   if (found == sharers_.end()) return done();
-  found->when_gone = std::move(done);
-  if (std::ranges::none_of(sharers_, &Sharer::stays)) return retire_itself();
-  if (!is_busy_for(*found)) return let_go(share);
+  found->second.when_gone = std::move(done);
+  if (nobody_stays()) return retire_itself();
+  if (!is_busy_for(found->first)) return let_go(share);
   let_go_later();
 }
 
@@ -71,49 +80,50 @@ void SharedInstance::retire_itself() {
 }
 
 // Terminals call through a client's desk, which must be told when they leave. It isn't known here whose desk.
-bool SharedInstance::is_busy_for(const Sharer& sharer) const {
-  return instance_.works_for(
-      [&](ClientId client) { return client == sharer.client || desk_of(client) == nullptr; });
+bool SharedInstance::is_busy_for(ClientId client) const {
+  return instance_.works_for([&](ClientId one) { return one == client || desk_of(one) == nullptr; });
 }
 
 // Polls, because calls end in many places, which should cost nothing while no client has lost the server.
 void SharedInstance::let_go_later() {
   let_go_.set(let_go_pace, [this] {
     std::vector<Share> idle;
-    for (const Sharer& sharer : sharers_)
-      if (!sharer.stays() && !is_busy_for(sharer)) idle.push_back(sharer.share);
+    for (const auto& [client, sharer] : sharers_)
+      if (!sharer.stays() && !is_busy_for(client)) idle.push_back(sharer.share);
     for (const Share share : idle) let_go(share);
-    if (!std::ranges::all_of(sharers_, &Sharer::stays)) let_go_later();
+    const bool all_stay =
+        std::ranges::all_of(sharers_, [](const auto& entry) { return entry.second.stays(); });
+    if (!all_stay) let_go_later();
   });
 }
 
 void SharedInstance::let_go(Share share) {
-  const auto found = std::ranges::find(sharers_, share, &Sharer::share);
-  const auto done = std::move(found->when_gone);
-  const ClientId client = found->client;
+  const auto found = find(share);
+  if (found == sharers_.end()) return;
+  const auto [client, sharer] = *found;
   sharers_.erase(found);
   instance_.forget(client);
-  done();
+  sharer.when_gone();
 }
 
 void SharedInstance::on_gone() {
   end_ = End::over;
   auto all = std::exchange(last_ones_, {});
-  for (Sharer& sharer : std::exchange(sharers_, {}))
-    if (sharer.when_gone) all.push_back(std::move(sharer.when_gone));
+  for (const auto& [client, sharer] : std::exchange(sharers_, {}))
+    if (sharer.when_gone) all.push_back(sharer.when_gone);
   for (const auto& done : all) done();
 }
 
 Instance::Watcher* SharedInstance::desk_of(ClientId client) const {
-  const auto found = std::ranges::find(sharers_, client, &Sharer::client);
-  return found == sharers_.end() ? nullptr : found->desk;
+  const auto found = sharers_.find(client);
+  return found == sharers_.end() ? nullptr : found->second.desk;
 }
 
 // What one desk does may add or remove others.
 template <class Do>
 void SharedInstance::each(Do&& what) {
   std::vector<ClientId> clients;
-  for (const Sharer& sharer : sharers_) clients.push_back(sharer.client);
+  for (const auto& [client, sharer] : sharers_) clients.push_back(client);
   for (const ClientId client : clients)
     if (Instance::Watcher* const desk = desk_of(client)) what(*desk);
 }
@@ -142,7 +152,7 @@ void SharedInstance::on_list_changed(const Instance& instance, ListKind kind) {
 
 bool SharedInstance::is_active(const Instance& instance) const {
   return std::ranges::any_of(sharers_,
-                             [&](const Sharer& sharer) { return sharer.desk->is_active(instance); });
+                             [&](const auto& entry) { return entry.second.desk->is_active(instance); });
 }
 
 void SharedInstance::tell_model(const Instance& instance, const std::string& words,
@@ -154,7 +164,7 @@ void SharedInstance::tell_model(const Instance& instance, const std::string& wor
 std::string SharedInstance::shown_name(const Instance& instance, ClientId client, ListKind kind,
                                        const std::string& own) {
   Instance::Watcher* desk = desk_of(client);
-  if (desk == nullptr && !sharers_.empty()) desk = sharers_.front().desk;
+  if (desk == nullptr && !sharers_.empty()) desk = sharers_.begin()->second.desk;
   return desk == nullptr ? own : desk->shown_name(instance, client, kind, own);
 }
 
@@ -163,10 +173,10 @@ std::string SharedInstance::shown_name(const Instance& instance, ClientId client
 // them.
 bool SharedInstance::allows(const Instance& instance, Asker asker, Method method,
                             std::string_view name) const {
-  const auto lets = [&](const Sharer& sharer) {
-    return sharer.stays() && sharer.desk->allows(instance, asker, method, name);
+  const auto lets = [&](const auto& entry) {
+    return entry.second.stays() && entry.second.desk->allows(instance, asker, method, name);
   };
-  const auto found = std::ranges::find(sharers_, asker.client, &Sharer::client);
+  const auto found = sharers_.find(asker.client);
   return found != sharers_.end() ? lets(*found) : std::ranges::any_of(sharers_, lets);
 }
 

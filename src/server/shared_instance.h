@@ -17,6 +17,7 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -50,11 +51,11 @@ class SharedInstance final : private Instance::Watcher {
  private:
   struct Sharer {
     Share share;
-    ClientId client;
     Instance::Watcher* desk;
     std::function<void()> when_gone{};  // set if it has lost the server and waits for its last calls
     bool stays() const { return !when_gone; }
   };
+  using Sharers = std::map<ClientId, Sharer>;  // there may be thousands
 
   // Instance::Watcher
   void on_writable(const Instance& instance) override;
@@ -79,12 +80,14 @@ class SharedInstance final : private Instance::Watcher {
   void drop_message(const ToClient& said, std::string_view why) const;
   void retire_itself();
   void let_go_later();
-  bool is_busy_for(const Sharer& sharer) const;
+  Sharers::iterator find(Share share);
+  bool nobody_stays() const;
+  bool is_busy_for(ClientId client) const;
   void let_go(Share share);
   void on_gone();
 
   Clients& clients_;
-  std::vector<Sharer> sharers_;                   // in the order in which they came; each client once
+  Sharers sharers_;
   std::uint64_t last_share_ = 0;                  // counts up
   std::vector<std::function<void()>> last_ones_;  // of the clients that left last, and wait for the end
   enum class End : std::uint8_t { none, under_way, over };

@@ -26,15 +26,15 @@ bool WaitingRoom::add(Waiting waiting) {
 
 // False: the client would have more than anybody else, so nobody makes way.
 bool WaitingRoom::make_room(ClientId client, std::size_t places) {
+  std::size_t taken = 0;
+  for (const Waiting& one : waiting_) taken += one.places();
+  if (taken + places <= most_waiting) return true;
   auto shares = shares_of(
       waiting_, [](const Waiting& one) { return one.asker.client; },
       [](const Waiting& one) { return one.places(); });
-  std::size_t taken = 0;
   std::size_t own = places;
-  for (const auto& [who, share] : shares) {
-    taken += share;
+  for (const auto& [who, share] : shares)
     if (who == client) own += share;
-  }
   std::vector<std::size_t> leave;  // positions, last first for each client
   while (taken + places > most_waiting) {
     const auto most = std::ranges::max_element(shares, {}, [](const auto& share) { return share.second; });
