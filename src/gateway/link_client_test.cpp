@@ -248,6 +248,19 @@ TEST(HeldQuestion, at_most_64_are_held) {
 
 // --- what a client is asked
 
+TEST(Questions, that_a_client_never_answers_are_so_many_and_no_more) {
+  SessionOf client;
+  client.hello("2025-06-18");
+  client.ready();
+  client.heard();
+  for (int i = 0; i < 1'030; ++i) client.blurt("ask");
+  const auto lines = client.asked();
+  EXPECT_THAT(lines, SizeIs(1'024));
+  client.say(result_answer(id_of(lines.front()), R"({"action":"cancel"})"));
+  client.blurt("ask");
+  EXPECT_THAT(client.asked(), SizeIs(1)) << "there is room again";
+}
+
 class Asked : public testing::Test {
  protected:
   Asked() {

@@ -14,6 +14,8 @@ namespace mcpivot {
 namespace {
 
 constexpr std::size_t most_held = 64;
+// Questions that the client has not answered. Nothing else would end one that it never answers.
+constexpr std::size_t most_asked = 1024;
 
 std::string refusal_text(const Refusal& refusal) {
   return fmt::format("{}: {}", refusal.code == Refusal::not_json ? "Parse error" : "Invalid request",
@@ -149,12 +151,15 @@ void Session::announce(std::string_view line) {
 }
 
 void Session::ask(GenerationId from, const Message& request) {
-  if (initialized_ || !desk_.shakes_hands() || request.known == Method::ping) return put(from, request);
-  if (held_.size() < most_held) {
+  const bool now = initialized_ || !desk_.shakes_hands() || request.known == Method::ping;
+  if (now ? asked_.size() < most_asked : held_.size() < most_held) {
+    if (now) return put(from, request);
     held_.push_back({from, KeptMessage(request)});
   } else if (Generation* const asker = desk_.find(from)) {
-    asker->answer(
-        error_answer(request.text(request.id), code::connection_closed, "the client is not initialized yet"));
+    asker->answer(error_answer(
+        request.text(request.id), code::connection_closed,
+        now ? fmt::format("the client has not answered {} requests; it must answer some first", most_asked)
+            : "the client is not initialized yet"));
   }
 }
 
