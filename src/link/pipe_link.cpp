@@ -202,7 +202,11 @@ void PipeLink::break_off(const std::string& why) {
   taken_before_break_ = taken_by_peer();
   outbox_ = Outbox();
   out_.close();
-  if (handler_ != nullptr) handler_->on_broken(why);
+  // Through the loop: the code that was sending something isn't called from within.
+  boost::asio::post(context_.loop, [weak = weak_from_this(), why] {
+    const auto self = weak.lock();
+    if (self && self->handler_ != nullptr) survive(self->peer_, [&] { self->handler_->on_broken(why); });
+  });
 }
 
 std::uint64_t PipeLink::taken_by_peer() const {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <boost/asio/io_context.hpp>
+#include <csignal>
 #include <stdexcept>
 #include <string>
 
@@ -19,10 +20,11 @@ struct Clumsy final : Link::Handler {
   void on_unreadable(std::string_view, const Refusal&) override { throw std::runtime_error("oh dear"); }
   void on_oversize(const Skim&, std::size_t) override {}
   void on_writable() override {}
-  void on_broken(std::string_view) override {}
+  void on_broken(std::string_view) override { broken = true; }
   void on_end(std::string_view) override { ended = true; }
   int messages = 0;
   bool ended = false;
+  bool broken = false;
 };
 
 TEST(PipeLink, keeps_reading_after_an_exception_in_its_handler) {
@@ -45,6 +47,27 @@ TEST(PipeLink, keeps_reading_after_an_exception_in_its_handler) {
   EXPECT_TRUE(handler.ended);
   link->close();
   ::close(out[0]);
+}
+
+TEST(PipeLink, whoever_sends_to_a_peer_that_is_gone_is_not_called_from_within) {
+  ::signal(SIGPIPE, SIG_IGN);
+  int in[2];
+  int out[2];
+  ASSERT_EQ(::pipe(in), 0);
+  ASSERT_EQ(::pipe(out), 0);
+  boost::asio::io_context loop;
+  LinkContext context{.loop = loop};
+  const auto link = std::make_shared<PipeLink>(context, "peer", PipeLink::Ends{in[0], out[1]}, 1000);
+  Clumsy handler;
+  link->start(handler);
+  ::close(out[0]);
+  link->send(R"({"jsonrpc":"2.0","method":"a"})");
+  EXPECT_FALSE(handler.broken) << "not yet";
+  while (!handler.broken && loop.run_one() > 0) {
+  }
+  EXPECT_TRUE(handler.broken);
+  link->close();
+  ::close(in[1]);
 }
 
 }  // namespace

@@ -4,7 +4,8 @@
 // A link never blocks and never grows without bound: when the peer stops reading, full() becomes true, and
 // the code that feeds the link must stop reading its own sources until on_writable().
 //
-// One thread; handlers are called from the event loop.
+// One thread; handlers are called from the event loop. Only on_writable() may be called from within another
+// call.
 #pragma once
 
 #include <cstdint>
