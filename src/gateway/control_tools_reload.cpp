@@ -142,8 +142,10 @@ void ControlTools::reload(const Call& call, Member& member, Wish wish) {
                              [weak = std::weak_ptr(running)](std::string_view line) {
                                if (const auto still = weak.lock()) still->tell_progress(line);
                              },
-                         .done = [this, weak = std::weak_ptr(running)](
-                                     const ReloadOutcome& outcome) { end(weak.lock(), outcome); },
+                         .done =
+                             [this, weak = std::weak_ptr(running)](const ReloadOutcome& outcome) {
+                               if (const auto still = weak.lock()) end(still, outcome);
+                             },
                          .id = running->reload});
 }
 
@@ -188,8 +190,10 @@ void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
   const auto results = std::make_shared<std::vector<Instance::StopResult>>();
   const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results,
                        server = member.name()] {
+    const auto still = weak.lock();
+    if (!still) return;  // we are gone
     const Instance::StopResult stopped = gathered(*results);
-    end(weak.lock(), {stopped.ok, words(server, stopped)});
+    end(still, {stopped.ok, words(server, stopped)});
   };
   if (meant.empty()) return finish();
   for (Instance* const one : meant)
@@ -218,7 +222,6 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, con
 }
 
 void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
-  if (!running) return;
   running_.remove(running);
   // The model must know about what couldn't be stopped in time, or was done from a terminal or by another
   // client.
