@@ -1,9 +1,11 @@
 #include "gateway/gateway.h"
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "fleet.h"
 #include "life.h"
+#include "rpc/answers.h"
 
 namespace mcpivot {
 namespace {
@@ -216,6 +218,11 @@ TEST_F(RichClient, continues_at_a_desk_restored_from_its_stored_state) {
   EXPECT_EQ(next.fleet().members().front()->instance().state(), Instance::State::ready)
       << "it shakes hands without the client";
   EXPECT_EQ(next.state().servers, state.servers);
+  const std::string task = state.servers.at("alpha").tasks.front();
+  const std::string fetch = request_line("1", "tasks/result", fmt::format(R"({{"taskId":{}}})", task));
+  next.request({.client = next.client()}, *read_message(fetch));
+  pass(1s);
+  EXPECT_THAT(next.state().servers.at("alpha").tasks, IsEmpty()) << "its result was fetched";
 }
 
 }  // namespace

@@ -207,7 +207,7 @@ void Instance::forget(ClientId client) {
     replay_.forget(client);
     for (const std::string& params : subscriptions) unsubscribe_if_unwanted(params);
     if (!replay_.level().empty() && replay_.level() != level) tell_level();
-    std::erase_if(earlier_tasks_, [&](const auto& task) { return task.second == client; });
+    std::erase_if(earlier_tasks_, [&](const auto& task) { return task.second.owner == client; });
   }
   waiting_.forget(client);
   turns_.forget(client);
@@ -233,7 +233,9 @@ Generation* Instance::find(GenerationId id) const {
 }
 
 std::vector<std::string> Instance::tasks(ClientId client) const {
-  std::map<std::string, ClientId> all = earlier_tasks_;
+  std::map<std::string, ClientId> all;
+  for (const auto& [id, task] : earlier_tasks_)
+    if (task.open) all.emplace(id, task.owner);
   if (current_) all.insert(current_->open_tasks().begin(), current_->open_tasks().end());
   for (const auto& generation : leaving_)
     all.insert(generation->open_tasks().begin(), generation->open_tasks().end());
@@ -245,12 +247,12 @@ std::vector<std::string> Instance::tasks(ClientId client) const {
 
 void Instance::restore(ClientId client, Replay::Memory memory, const std::vector<std::string>& tasks) {
   replay_.set_memory(client, std::move(memory));
-  for (const std::string& id : tasks) earlier_tasks_.emplace(id, client);
+  for (const std::string& id : tasks) earlier_tasks_.emplace(id, EarlierTask{client});
 }
 
 ClientId Instance::owner_of_task(std::string_view id) const {
   const auto earlier = earlier_tasks_.find(std::string(id));
-  if (earlier != earlier_tasks_.end()) return earlier->second;
+  if (earlier != earlier_tasks_.end()) return earlier->second.owner;
   ClientId owner = current_ ? current_->owner_of_task(id) : ClientId::nobody;
   for (const auto& generation : leaving_)
     if (owner == ClientId::nobody) owner = generation->owner_of_task(id);
@@ -293,12 +295,21 @@ void Instance::count_answer(const Generation::Requests::Request& request, const 
   if (Generation::Requests::is_timed(said.pair)) counts_.took(clock_.now() - request.asked);
 }
 
+// As a generation does with its own: a task whose result was fetched isn't stored for the next run.
+void Instance::follow_earlier_task(const Generation::Requests::Request& request) {
+  if (!ends_task(string_value(request.method()))) return;
+  const Message asked = request.kept.message();
+  const auto task = earlier_tasks_.find(std::string(find_member(asked.text(asked.params), "taskId")));
+  if (task != earlier_tasks_.end()) task->second.open = false;
+}
+
 void Instance::on_answer(const Generation::Requests::Request& request, ToClient& said) {
   if (has_stale_headers(request, said) &&
       waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
     return refetch(ListKind::tools);  // which sends it again
   if (asks_for_sign_in(request, said)) return count_failure(request);
   if (!replay_.learn(request, said.message)) return refuse_subscription(request);
+  if (!earlier_tasks_.empty() && request.known == Method::other) follow_earlier_task(request);
   std::string remark;
   if (request.known == Method::tools_call) {
     count_answer(request, said);

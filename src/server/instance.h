@@ -23,8 +23,11 @@
 #include "server/changes.h"
 #include "server/crash_report.h"
 #include "server/daemon_supervisor.h"
+#include "server/few_at_once.h"
 #include "server/generation.h"
 #include "server/handshake.h"
+#include "server/instance_source.h"
+#include "server/instance_watcher.h"
 #include "server/life.h"
 #include "server/lost_calls.h"
 #include "server/offer.h"
@@ -44,79 +47,8 @@ class Instance final : private Generation::Owner {
  public:
   using State = Life::Shown;
 
-  // The user of an instance, which is told what happens to it: a client's desk, or all desks that share the
-  // instance (SharedInstance).
-  class Watcher {
-   public:
-    virtual ~Watcher() = default;
-    // An instance that was full() accepts messages again.
-    virtual void on_writable(const Instance& instance) = 0;
-    // catalog() has changed.
-    virtual void on_catalog(const Instance& instance) = 0;
-    // It is ready, or won't be for now: nobody needs to wait any longer to know what it offers.
-    virtual void on_settled(const Instance& /*instance*/) {}
-    // Somebody wants it stopped: earlier requests must not start it again afterwards.
-    virtual void on_stop(const Instance& /*instance*/) {}
-    // What it offers differs from what clients have seen.
-    virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;
-    // Passes its server's answer on to the client that made the request, with notices for the model.
-    virtual void pass_answer(const Instance& instance, const Generation::Requests::Request& request,
-                             ToClient& said) = 0;
-    // Passes on whatever else its server sends.
-    virtual void pass(const Instance& instance, ToClient& said) = 0;
-    // Whether it is in a model's context; and a notice for these models, except those of clients that know
-    // already.
-    virtual bool is_active(const Instance& instance) const = 0;
-    virtual void tell_model(const Instance& instance, const std::string& words,
-                            std::span<const ClientId> know) = 0;
-    // The name under which this client sees one of its tools or prompts.
-    virtual std::string shown_name(const Instance& instance, ClientId client, ListKind kind,
-                                   const std::string& own) = 0;
-    // Whether the user lets this client's request through: the client still has the server, and if it calls a
-    // tool, it may call that one, and by pivot_call if it does so. `name` is as JSON spells it; empty: there
-    // is none. Nobody as the client stands for any of them.
-    virtual bool allows(const Instance& instance, Asker asker, Method method,
-                        std::string_view name) const = 0;
-  };
-
-  // What all instances of a server share.
-  class Source {
-   public:
-    virtual ~Source() = default;
-    virtual void add(Instance& instance) = 0;
-    virtual void remove(Instance& instance) = 0;
-    // `for_saves`: nobody asked for it explicitly, so a build that another mcpivot has made since the last
-    // save will do.
-    virtual std::shared_ptr<Build> build(const ServerConfig& config, bool for_saves,
-                                         Build::Handlers handlers) = 0;
-    // A reload, with its build if there is one: what they write doesn't trigger another.
-    virtual void reload_begins() = 0;
-    virtual void reload_ends() = 0;
-    // The server has changed since then, and a new generation of this instance is serving: the others may
-    // follow.
-    virtual void proven(const Instance& by, Clock::Time since) = 0;
-    // It was to try out a change and no longer will: another instance must.
-    virtual void gave_up(const Instance& by, const std::string& reason) = 0;
-    // Whether another instance that it replaces has yet to end.
-    virtual bool has_predecessor(const Instance& of) const = 0;
-    // It has ended.
-    virtual void gone(const Instance& instance) = 0;
-    // The changes under way in any of the instances.
-    virtual const Changes& changes() const = 0;
-    virtual Changes::Id change_begins(Changes::Change change) = 0;
-    virtual void change_ends(Changes::Id id, bool ok) = 0;
-    // As in SourceWatch; false if nothing is watched.
-    virtual bool unsettled(bool look) const = 0;
-    // The call counts of all instances, including those that have ended.
-    virtual CallCounts counts() const = 0;
-    // A build that answers differently from the one before, and waits until a user accepts it; null: none.
-    virtual const CheckReport* held() const = 0;
-    virtual void hold(CheckReport report) = 0;
-    // It was accepted, so its answers are the right ones from now on; or a newer generation serves anyway.
-    virtual void accept(const CheckReport& report) = 0;
-    virtual void drop_held() = 0;
-    virtual const AcceptedAnswers& accepted() const = 0;
-  };
+  using Watcher = InstanceWatcher;
+  using Source = InstanceSource;
 
   // The references must outlive it.
   Instance(World& world, Clients& clients, Source& source, InstanceId id, ServerConfig config,
@@ -480,9 +412,9 @@ class Instance final : private Generation::Owner {
   // at all); otherwise its sender is told. Returns whose requests were not retried.
   std::vector<ClientId> settle_open(Generation& generation, const Death& death, bool again);
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
-  void refuse(Asker asker, const Message& message, const std::string& why) const;
+  void refuse(Asker asker, const Message& message, const std::string& why);
   void refuse_unsigned(Asker asker, const Message& message, const std::string& why) const;
-  void refuse_crowded(Asker asker, const Message& message) const;
+  void refuse_crowded(Asker asker, const Message& message);
   void refuse_turn(Asker asker, const Message& message, const std::string& what) const;
   bool may_pass(Asker asker, Method method, std::string_view name) const;
   bool may_pass(Asker asker, const Message& message) const {
@@ -497,6 +429,7 @@ class Instance final : private Generation::Owner {
   void remember_lost(const Generation& generation, const Death& death);
   enum class Hold : std::uint8_t { if_newer, never };
   void request(ToServer& asked, Hold hold_it);
+  void follow_earlier_task(const Generation::Requests::Request& request);
   void count_answer(const Generation::Requests::Request& request, const ToClient& said);
   bool must_hold(const Generation& serving, const Message& message) const;
   void hold(const ToServer& asked);
@@ -591,11 +524,16 @@ class Instance final : private Generation::Owner {
   Alarm long_birth_timer_;
   Alarm follow_timer_;
   Alarm held_timer_;
-  std::map<std::string, ClientId> earlier_tasks_;  // of generations in an earlier run of mcpivot
+  struct EarlierTask {
+    ClientId owner;
+    bool open = true;  // its result has not been fetched yet
+  };
+  std::map<std::string, EarlierTask> earlier_tasks_;  // of generations in an earlier run of mcpivot
   int young_deaths_ = 0;
   bool killed_ = false;  // by somebody else: the generation that died last
   bool watching_overdue_ = false;
 
+  FewAtOnce full_refusals_;  // that contain its stderr
   History past_;
   CallCounts counts_;
 };

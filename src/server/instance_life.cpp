@@ -19,9 +19,6 @@ using std::chrono::milliseconds;
 // How soon to look again for a daemon that is coming up.
 constexpr milliseconds look_again_after{100};
 
-// Of hundreds of calls that die together, only the first get the server's stderr.
-constexpr std::size_t most_full_reports = 16;
-
 // Methods that change nothing: if the server dies during one, it can be retried.
 bool is_read(Method method) {
   switch (method) {
@@ -313,7 +310,7 @@ std::vector<ClientId> Instance::settle_open(Generation& generation, const Death&
   brief.tells_stderr = false;
   std::vector<ClientId> told;
   for (Generation::Open& open : generation.take_open())
-    if (settle(generation, open, told.size() < most_full_reports ? death : brief, again))
+    if (settle(generation, open, told.size() < FewAtOnce::most ? death : brief, again))
       told.push_back(open.request.origin.client);
   return told;
 }

@@ -208,7 +208,7 @@ void Instance::wait(const ToServer& asked) {
     refuse_crowded(asked.asker, asked.message);
 }
 
-void Instance::refuse_crowded(Asker asker, const Message& message) const {
+void Instance::refuse_crowded(Asker asker, const Message& message) {
   refuse(asker, message,
          fmt::format("{} requests wait for it already, or long ones; {}", WaitingRoom::most_waiting,
                      why_not_ready()));
@@ -290,7 +290,7 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
   }
 }
 
-void Instance::refuse(Asker asker, const Message& message, const std::string& why) const {
+void Instance::refuse(Asker asker, const Message& message, const std::string& why) {
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
                                   waits_for_predecessor()   ? manner().absent
                                   : life_.is_refused()      ? "can't be used"
@@ -300,12 +300,19 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
   // If it was stopped, its stderr doesn't matter; and the report of a failed start already has it.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
-  if (!lines.empty()) words += fmt::format(".\n{}", lines);
+  const auto new_line = [&] {
+    if (!words.ends_with('\n')) words += words.ends_with('.') ? "\n" : ".\n";
+  };
+  if (!lines.empty() && full_refusals_.take(clock_.now())) {
+    new_line();
+    words += lines;
+  }
   if (!ends() && manner().comes_and_goes && state() == State::failed && !life_.is_refused()) {
-    words += fmt::format(".\nNext: {}; mcpivot reconnects by itself.",
+    new_line();
+    words += fmt::format("Next: {}; mcpivot reconnects by itself.",
                          config_->http.start.empty() ? "start it, then call again" : "try again later");
   } else if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
-    if (!words.ends_with('\n')) words += words.ends_with('.') ? "\n" : ".\n";
+    new_line();
     words += failed_lately() || config_->control.status.empty()
                  ? next_line(next_step())
                  : fmt::format("Next: try again later; {} shows its state.", config_->control.status);
