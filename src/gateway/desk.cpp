@@ -101,7 +101,7 @@ void Desk::restore(const ClientState& state) {
   if (!state.notices.empty()) notices_.add(state.notices);
   for (const auto& member : members_) {
     if (const auto known = state.servers.find(member->name()); known != state.servers.end()) {
-      member->set_active(known->second.active);
+      member->set_active(known->second.active || !presentation_.offers_choice);
       member->instance().restore(client_, known->second.replay, known->second.tasks);
     }
     if (!hello_.empty()) member->instance().hello(client_, hello_, era_, {});
@@ -434,9 +434,11 @@ void Desk::learn_tools(std::string_view tool, bool may_start, std::function<void
   one_less();
 }
 
-void Desk::activate(const std::string& server, bool active) {
+bool Desk::activate(const std::string& server, bool active) {
   Member* const member = member_called(server);
-  if (member != nullptr && member->active() != active) set_active(*member, active);
+  if (member == nullptr || !presentation_.offers_choice) return false;
+  if (member->active() != active) set_active(*member, active);
+  return true;
 }
 
 void Desk::set_active(Member& member, bool active) {

@@ -82,8 +82,9 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // one that has this tool. Unknown servers are started for that, if allowed. `then` is called when
   // everything that can be known is.
   void learn_tools(std::string_view tool, bool may_start, std::function<void()> then);
-  // Somebody else adds a server to the client's list, or removes it.
-  void activate(const std::string& server, bool active);
+  // Somebody else adds a server to the client's list, or removes it. False: the client doesn't have it, or
+  // has no other, and then it is always active.
+  bool activate(const std::string& server, bool active);
   void forget(ClientId client);
   const Clock& clock() const { return world_.timers(); }
   // The definition of the tool that the client knows by this name; empty: there is none.

@@ -49,11 +49,8 @@ Desk& Gateway::open_for_terminals() {
   Desk& terminals = open();
   terminals.steer_all([this](const std::string& server, bool active) {
     std::size_t clients = 0;
-    for (const auto& desk : desks_) {
-      if (desk->fleet().steers_all()) continue;
-      desk->activate(server, active);
-      ++clients;
-    }
+    for (const auto& desk : desks_)
+      if (!desk->fleet().steers_all() && desk->activate(server, active)) ++clients;
     return clients;
   });
   return terminals;

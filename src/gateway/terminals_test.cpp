@@ -20,7 +20,10 @@ using testing::HasSubstr;
 // A caller, in virtual time.
 class Guest final : public Peer {
  public:
-  Guest(Gateway& gateway, Clients& clients) : gateway_(gateway), clients_(clients), desk_(gateway.open()) {
+  Guest(Gateway& gateway, Clients& clients, std::string_view profile)
+      : gateway_(gateway),
+        clients_(clients),
+        desk_(profile.empty() ? gateway.open() : gateway.open(std::string(profile))) {
     clients_.add(id_, *this);
     desk_.start();
     send("initialize", R"({"protocolVersion":"2025-06-18","capabilities":{}})");
@@ -41,6 +44,7 @@ class Guest final : public Peer {
     desk_.fleet().members().front()->instance().reload(
         {.reason = "on request", .progress = {}, .done = [](const ReloadOutcome&) {}});
   }
+  bool is_active() const { return desk_.fleet().members().front()->active(); }
   Instance::State state() const { return desk_.fleet().members().front()->instance().state(); }
   int generation() const {
     const auto life = desk_.fleet().members().front()->instance().status().life;
@@ -68,8 +72,8 @@ class Terminals : public testing::Test {
     const auto until = world.timers().now() + time;
     while (world.timers().step(until)) continue;
   }
-  Guest& come() {
-    guests.push_back(std::make_unique<Guest>(gateway, clients));
+  Guest& come(std::string_view profile = {}) {
+    guests.push_back(std::make_unique<Guest>(gateway, clients, profile));
     pass(1s);
     return *guests.back();
   }
@@ -151,6 +155,16 @@ TEST_F(Terminals, can_build_an_unused_server_and_cancel_that) {
   EXPECT_TRUE(outcome->ok);
   EXPECT_THAT(outcome->text, AllOf(HasSubstr("built \"alpha\""), HasSubstr("the next call starts it")));
   EXPECT_EQ(world.alive(), 0);
+}
+
+TEST_F(Terminals, take_no_client_its_only_server) {
+  gateway.configure(simulation::fleet_from("alpha=process,active beta=process,active few:beta+"));
+  const Guest& all = come();
+  const Guest& few = come("few");
+  EXPECT_EQ(fleet().set_active_for_all("beta", false), 1U);
+  EXPECT_TRUE(few.is_active());
+  EXPECT_EQ(fleet().set_active_for_all("alpha", false), 1U);  // the other one doesn't have it
+  EXPECT_FALSE(all.is_active());
 }
 
 TEST_F(Terminals, that_list_tools_have_instances_until_they_leave) {
