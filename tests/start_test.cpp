@@ -1,5 +1,5 @@
-// A client never waits for a server that was there before: its handshake and lists come from the last run,
-// and are corrected when the server has spoken.
+// A client never waits for a server that ran before: its handshake and lists come from the last run,
+// and are corrected once the server has answered.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Servers that cannot run twice: the old one is gone before the new one starts.
+// Servers that can't run twice: the old one has ended before the new one starts.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -42,7 +42,7 @@ TEST(StopFirst, after_a_failed_build_the_last_good_server_is_started_again) {
 }
 
 TEST(StopFirst, two_servers_never_run_at_once) {
-  // A lock that a second server would fail to get.
+  // A lock that a second server could not get.
   Client client({.options = {"--swap", "stop-first", "--build", "true"},
                  .command = {"flock", "-n", "-E", "99", "lock", fake_server_binary(), "--lives", "lives",
                              "--ignore-eof"}});

@@ -1,5 +1,5 @@
-// For tests of what stands on both sides of mcpivot's pipes: pings and their answers, pipes of the test's
-// own, and the moment when everybody waits for somebody.
+// For tests of the two sides of mcpivot's pipes: pings and their answers, the test's own pipes, and the
+// moment when every process is blocked.
 #pragma once
 
 #include <fcntl.h>
@@ -24,7 +24,7 @@ inline std::string ping_answer(long id) {
   return R"({"jsonrpc":"2.0","id":)" + std::to_string(id) + R"(,"result":{}})";
 }
 
-// A server that answers pings and starts faster than a program of ours.
+// A server that answers pings and starts faster than one of our programs.
 inline const Strings quick_server = {"sed", "-u", R"(s/"method":"ping"/"result":{}/)"};
 
 // Two ends of a pipe or a pair of sockets, closed at the end.
@@ -54,7 +54,7 @@ inline void write_all(int fd, std::string_view bytes) {
   ASSERT_EQ(write(fd, bytes.data(), bytes.size()), static_cast<ssize_t>(bytes.size()));
 }
 
-// Until mcpivot and all that it has started wait for somebody. Returns what it has started.
+// Until mcpivot and everything that it has started is blocked. Returns what it has started.
 inline std::vector<pid_t> wait_until_stuck(Child& child) {
   std::vector<pid_t> all;
   std::vector<pid_t> before;

@@ -54,7 +54,7 @@ bool Terminal::pump(Deadline deadline) {
   if (left.count() <= 0 || ::poll(&look, 1, static_cast<int>(left.count())) <= 0) return false;
   char piece[4096];
   const ssize_t count = ::read(master_, piece, sizeof(piece));
-  if (count <= 0) return count < 0 && errno == EAGAIN;  // EIO: nobody is there any more
+  if (count <= 0) return count < 0 && errno == EAGAIN;  // EIO: nobody is there anymore
   shown_.append(piece, static_cast<std::size_t>(count));
   return true;
 }

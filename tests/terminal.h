@@ -1,4 +1,4 @@
-// A program at a pseudo-terminal: what it shows there, and keys pressed at it. What goes wrong is thrown.
+// A program at a pseudo-terminal: what it shows there, and keys pressed at it. Errors are thrown.
 #pragma once
 
 #include <sys/types.h>
@@ -29,11 +29,11 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   void press(std::string_view keys);
-  // Until it has shown that, so many times in all. False at the deadline or the end.
+  // Until it has shown that this many times in all. False at the deadline or the end.
   bool wait_shown(std::string_view part, int times = 1, Deadline deadline = soon());
-  // Its end: the status as waitpid gives it, and nothing at the deadline.
+  // Its end: the status as waitpid returns it, and nothing at the deadline.
   std::optional<int> wait_exit(Deadline deadline = soon());
-  // Everything so far, control sequences and all, with the line ends of a file.
+  // Everything so far, including control sequences, with the line ends of a file.
   std::string shown() const;
   termios mode() const;
 

@@ -1,5 +1,5 @@
-// What people at a terminal see: lines that fit, colours where there are some, and a terminal that is as it
-// was when a command ends.
+// What people at a terminal see: lines that fit, colours if supported, and a terminal that is restored
+// when a command ends.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ const char* const several = R"({"mcpServers": {
   "short": {"command": "${FAKE}", "args": ["--only", "echo"], "build": "echo compiling"},
   "broken": {"command": "/no/such/program/in/a/folder/with/a/very/long/name/so/that/the/line/is/long"}}})";
 
-// A client whose servers have all come up, or failed.
+// A client whose servers have all started, or failed.
 class TerminalOutput : public testing::Test {
  protected:
   TerminalOutput() : client_({.config = several}) {

@@ -1,4 +1,4 @@
-// What this build has under test. Nothing else of the end-to-end tests differs between two builds of the same
+// What this build tests. Nothing else of the end-to-end tests differs between two builds of the same
 // sources, so one build can take the compiled tests of another (MCPIVOT_E2E_FROM).
 #pragma once
 
@@ -13,7 +13,7 @@ std::string fake_daemon_binary();
 std::string build_directory();
 // Whether the program under test has sanitizers or counters in it, which make it slow and large.
 bool is_instrumented();
-// Whether it writes down which lines it ran, which it can't if it is killed at once.
+// Whether it records which lines it ran, which it can't if it is killed at once.
 bool counts_lines();
 
 }  // namespace harness

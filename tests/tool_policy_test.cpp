@@ -1,4 +1,4 @@
-// `allow` and `deny` hold on every way to a call, and a mistake in them lets nothing through.
+// `allow` and `deny` apply to every way of making a call, and a mistake in them allows nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using testing::Not;
 
 const char* const denied = "db/delete";
 
-// A server with one tool that is denied; all that it receives is in the file "tap".
+// A server with one denied tool; the file "tap" contains everything that it receives.
 json::object guarded(json::object rules = {{"deny", json::array{"*delete*"}}}, json::object more = {}) {
   more["active"] = true;
   more["tools"] = std::move(rules);
@@ -32,7 +32,7 @@ std::string escaped(char letter) {
   return std::string("\\u00") + digits[code / 16] + digits[code % 16];
 }
 
-// Every spelling of a call that a server might take for one.
+// Every spelling of a call that a server might accept as one.
 void try_all_calls(Client& client, const std::string& name) {
   const std::string quoted = json::serialize(json::value(name));
   for (const std::string& call : {

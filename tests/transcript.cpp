@@ -68,7 +68,7 @@ bool match_from(const std::vector<Piece>& pieces, std::size_t index, std::string
   return false;
 }
 
-// Words, of which one in single quotes may contain spaces.
+// Words; one in single quotes may contain spaces.
 std::vector<std::string> split_words(std::string_view text) {
   std::vector<std::string> words;
   std::string word;

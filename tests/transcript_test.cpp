@@ -1,5 +1,5 @@
-// Plays every file in transcripts/; each is one test, named after its file. What a transcript does not
-// mention must not happen: a line too many, in either direction, fails it.
+// Plays every file in transcripts/; each is one test, named after its file. What a transcript doesn't
+// mention must not happen: an extra line, in either direction, fails it.
 #include "transcript.h"
 
 #include <fcntl.h>
@@ -62,7 +62,7 @@ class Fifo {
   std::string buffer_;
 };
 
-// Requests that mcpivot may also make on its own account, and that a transcript need not mention on the
+// Requests that mcpivot may also make on its own, and that a transcript doesn't have to mention on the
 // server's side.
 bool may_be_passed_over(const std::string& line) {
   static const std::set<std::string, std::less<>> methods = {

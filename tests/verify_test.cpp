@@ -1,4 +1,4 @@
-// Every rebuild is checked: recorded calls are sent to the new build before it serves, and those who asked
+// Every rebuild is checked: recorded calls are sent to the new build before it serves, and callers who asked
 // for the build are told which answers differ.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,13 +19,13 @@ using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
-// A tool that says of itself that it may be called again.
+// A tool that declares that it may be called again.
 std::string harmless(const std::string& name) {
   return R"({"name":")" + name +
          R"(","inputSchema":{"type":"object"},"annotations":{"readOnlyHint":true,"openWorldHint":false}})";
 }
 
-// `echo` and `look` are safe, `pid` is not; `look` answers in each life of the server otherwise.
+// `echo` and `look` are safe, `pid` is not; `look` answers differently in each life of the server.
 ClientOptions checked(Strings options, const Strings& later = {}) {
   options.insert(options.end(), {"--build", "true", "--verify", "calls.json"});
   Strings server = {"--lives", "lives", "--tool", harmless("echo"), "--tool", harmless("look")};
@@ -229,7 +229,7 @@ TEST(Gate, can_be_accepted_from_a_terminal) {
 }
 
 TEST(Gate, the_next_build_is_compared_with_accepted_answers) {
-  // From its second life on it answers the same again.
+  // From its second life on, it answers the same again.
   Client client({.options = {"--gate", "--build", "true", "--verify", "calls.json"},
                  .server = {"--lives", "lives", "--tool", harmless("fail"), "--life", "2+", "--answer",
                             R"(tools/call={"content":[{"type":"text","text":"new"}]})"}});
@@ -290,7 +290,7 @@ TEST(Gate, holds_nothing_back_when_nothing_is_recorded_yet) {
 
 TEST(Gate, holds_nothing_back_when_no_old_build_serves) {
   ClientOptions options = checked({"--gate"});
-  options.own_program = true;  // a stop ends everybody who runs it
+  options.own_program = true;  // a stop ends every process that runs it
   Client client(options);
   client.initialize();
   keep(client, {{"look"}});

@@ -1,4 +1,4 @@
-// Files change, and the server behind the client with them.
+// Files change, and with them the server behind the client.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// A server that has one tool more from its second life on.
+// A server that has one more tool from its second life on.
 const std::vector<std::string> growing = {"--lives", "lives", "--life", "2+", "--tool", "fresh"};
 
 TEST(Watch, a_save_builds_and_swaps_and_the_model_is_told) {
@@ -117,7 +117,7 @@ TEST(Watch, a_build_that_replaces_the_executable_is_one_build_and_one_swap) {
   client.initialize();
   EXPECT_THAT(client.call_text("pivot_rebuild"), HasSubstr("generation 2"));
   EXPECT_EQ(own(client, "echo", {{"text", "-"}}), "-");
-  // Built elsewhere: it is swapped in as it is.
+  // Built elsewhere: it is swapped in unchanged.
   put_program(program, "", "--name second --tool fresh");
   client.expect_notification("notifications/tools/list_changed");
   EXPECT_THAT(text_of(client.call("echo")), AllOf(HasSubstr("generation 3"), HasSubstr("was replaced")));

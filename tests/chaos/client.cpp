@@ -81,11 +81,11 @@ std::string Client::request(Request request, const std::string& method, const st
   const std::string server = request.server;
   const std::string expect = request.expect;
   oracle_.sent(std::move(request));
-  // A modern request always says who asks; a tool call already does.
+  // A modern request always identifies its client; a tool call already does.
   std::string all = params;
   if (modern_ && params.find("\"_meta\"") == std::string::npos)
     all = params.empty() ? "{" + meta("") + "}" : "{" + meta("") + "," + params.substr(1);
-  // A legacy server doesn't say in which call it asks: any that is open may have to carry the question.
+  // A legacy server doesn't say in which call it asks: any call that is open may have to carry the question.
   if (modern_ && (method == "tools/call" || method == "prompts/get" || method == "resources/read"))
     asking_.try_emplace(id, Asking{server, method, all, expect, 1});
   if (next_ % 64 == 0)
@@ -143,7 +143,7 @@ void Client::call_again(const Oracle::Required& required) {
   if (found == asking_.end()) return;
   const Asking asking = found->second;
   asking_.erase(found);
-  if (asking.number % 11 == 0) return;  // its user has gone
+  if (asking.number % 11 == 0) return;  // its user has left
   std::string responses;
   for (const auto& [key, question] : required.questions)
     responses +=
@@ -185,7 +185,7 @@ void Client::make(const Action& action) {
     made.token = token;
     if (server == "cli") made.expect = token;
     call(std::move(made), tool(server == "cli" ? "record" : "echo"), arguments_with(token));
-  } else if (what == "read") {  // may be asked again, and so be executed twice
+  } else if (what == "read") {  // may be asked again, and so may run twice
     call(std::move(made), tool(server == "daemon" ? "read" : "state"), "{}");
   } else if (what == "progress") {
     made.token = token;
@@ -197,11 +197,11 @@ void Client::make(const Action& action) {
         call(std::move(made), tool("sleep"), R"({"token":")" + token + R"(","ms":600,"steps":6})", true);
     cancel_later(id, number % 700);
   } else if (what == "ask") {
-    if (!is_modern(server)) made.token = token;  // a modern one executes each round
+    if (!is_modern(server)) made.token = token;  // a modern one runs each round
     // Only the answer to its last question: a server that was restarted doesn't know the earlier ones.
     made.expect = number % 3 == 1 ? "accept" : "roots";
     made.id = next_id();
-    const bool through = server == "gamma";  // it isn't active
+    const bool through = server == "gamma";  // it is inactive
     const std::string arguments =
         through ? R"({"tool":"gamma__require","arguments":)" + rounds(token, number) + "}"
                 : rounds(token, number);

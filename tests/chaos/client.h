@@ -22,22 +22,22 @@ class Client {
   void greet();
   void make(const Action& action);  // a request of these kinds
 
-  // A tool call that stands by itself; returns its id. `arguments` is JSON.
+  // An independent tool call; returns its id. `arguments` is JSON.
   std::string call(const std::string& what, const std::string& server, const std::string& tool,
                    const std::string& arguments, bool may_fail = false);
-  // Takes what mcpivot says until then, or until its end: then false.
+  // Reads what mcpivot sends until then, or until its end: then returns false.
   bool listen(long until);
 
  private:
   void line(const std::string& text);
   std::string next_id();
-  // Sends `"method":…,"params":…` under an id of its own.
+  // Sends `"method":…,"params":…` under its own id.
   std::string request(Request request, const std::string& method, const std::string& params);
   std::string call(Request request, const std::string& tool, const std::string& arguments,
                    bool with_progress = false);
   void cancel_later(const std::string& id, long milliseconds);
   void open_listen(const std::string& id, const std::string& filter);
-  // For a modern client: makes the call again, with the answers to what was asked.
+  // For a modern client: repeats the call with the answers to the questions.
   void call_again(const Oracle::Required& required);
   std::string meta(const std::string& more) const;
 

@@ -1,6 +1,6 @@
 // Fifty clients of both eras work through `mcpivot serve` at once, while their servers are killed and
 // replaced, and mcpivot itself is killed and restarted. Is everybody answered, does every session continue,
-// and does no client ever see another's data? Everything a client says contains its canary, and everything
+// and does no client ever see another's data? Everything a client sends contains its canary, and everything
 // it receives is searched for the canaries of others.
 //
 // Each client is a thread with its own session; the main thread breaks things.
@@ -63,7 +63,7 @@ class Book {
   std::map<std::string, long> counts_;
 };
 
-// When mcpivot is there: what fails while it isn't, or did so in the meantime, is nobody's fault.
+// When mcpivot is running: what fails while it isn't, or did so in the meantime, doesn't count.
 class Uptime {
  public:
   void down() { ++downs_; }
@@ -125,7 +125,7 @@ class Guest {
     judge_heard();
   }
 
-  // Nothing that anybody else said.
+  // Nothing that any other client sent.
   void judge_heard() {
     std::string& heard = client_.heard;
     for (std::size_t at = heard.find("canary-"); at != std::string::npos; at = heard.find("canary-", at + 1))
@@ -186,7 +186,7 @@ class Guest {
         if (!message->contains("method")) return *message;
         if (message->contains("id")) {
           const Reply taken = client_.answer(*message, response_to(*message));
-          // The server that asked may be gone, but the session is not.
+          // The server that asked may be gone, but the session isn't.
           if (taken.status != 202) book_.wrong(name() + ": an answer gets " + std::to_string(taken.status));
         }
       }
@@ -200,7 +200,7 @@ class Guest {
     return json::parse(body).as_object();
   }
 
-  // Failures say what happened, to what.
+  // Failures say what happened, and to what.
   void judge(const std::string& what, const json::object& answer) {
     const std::string text = json::serialize(answer);
     const bool failed = answer.contains("error") || text.contains(R"("isError":true)");
@@ -298,7 +298,7 @@ class Guest {
     book_.count("listened");
   }
 
-  // The connection breaks; a legacy call goes on, a modern one is cancelled.
+  // The connection breaks; a legacy call continues, a modern one is cancelled.
   void leave_a_call(const std::string& server) {
     come();
     Connection call = client_.send_call(server + "__sleep", {{"ms", 300}});
@@ -308,7 +308,7 @@ class Guest {
 
   void start_over() {
     if (era_ == Era::modern || client_.session.empty()) return;
-    struct Forgotten {  // also if the answer is lost: it may have been ended
+    struct Forgotten {  // even if the answer is lost: it may have been ended
       WebClient& client;
       ~Forgotten() { client.session.clear(); }
     } const forgotten{client_};
@@ -354,7 +354,7 @@ class Site {
     };
     {
       const auto threads = in_threads([&](Guest& guest) { guest.work(over); });
-      struct End {  // also if something is thrown: the threads are waited for
+      struct End {  // even if something is thrown: the threads are waited for
         std::atomic<bool>& over;
         ~End() { over = true; }
       } const end_of_work{over};
@@ -397,7 +397,7 @@ class Site {
     private_file(folder_.path() / "tokens", lines);
   }
 
-  // Reads what mcpivot prints meanwhile.
+  // Reads what mcpivot prints in the meantime.
   void wait(milliseconds time) { serve_->child().wait_stderr("what it never prints", in(time)); }
 
   std::vector<pid_t> processes(const std::vector<std::string>& of = servers) {
@@ -470,7 +470,7 @@ class Site {
     }
   }
 
-  // Everybody has left, and nothing of theirs remains.
+  // All clients have left, and nothing of theirs remains.
   void end() {
     const bool none_left = wait_until(
         [&] {

@@ -35,9 +35,9 @@ struct Tormentor::Deed {
   std::function<long(Tormentor&, const Action&)> strike;
 };
 
-// The tool of a server that is not active is reached through pivot_call.
+// The tool of an inactive server is reached through pivot_call.
 const std::vector<Tormentor::Deed>& Tormentor::deeds() {
-  // A call that is expected to fail, or may be.
+  // A call that is expected to fail, or may fail.
   static const auto call = [](const char* tool, const char* arguments) {
     return [tool, arguments](Tormentor& self, const Action& action) {
       self.client_.call(action.what, action.target, action.target + "__" + tool, arguments, true);
@@ -206,7 +206,7 @@ long Tormentor::build(const Action& action) {
   return 500;
 }
 
-// One build at a time: those who ask while one runs get its outcome.
+// One build at a time: callers that ask while one runs get its outcome.
 long Tormentor::break_build(const Action& action) {
   if (builds(action.target)) return -1;
   world_.write_file("broken-" + action.target, "");
@@ -226,7 +226,7 @@ long Tormentor::fill_disk(const Action& action) {
 
 long Tormentor::take_descriptors(const Action& action) {
   const long time = between(action.number, 100, 900);
-  // With a few left, it comes as far as the second or third thing that it opens.
+  // With a few left, it gets as far as the second or third thing that it opens.
   world_.limit_descriptors(action.number % 14);
   world_.after(time, [this] { world_.free_descriptors(); });
   return time + 300;
@@ -326,7 +326,7 @@ long Tormentor::hang_up_often(const Action& action) {
   return signals * static_cast<long>(action.number % 40) + 1000;
 }
 
-// With calls on their way, in its old and its new kind.
+// With calls in flight, as its old and its new kind.
 long Tormentor::change_kind(const Action& action) {
   const auto call = [this, action] {
     for (const char* tool : {"echo", "record"})
@@ -361,7 +361,7 @@ long Tormentor::remove_server(const Action& action) {
 }
 
 long Tormentor::use_terminal(const Action& action) {
-  constexpr long patience = 12'000;  // longer than a call may take, and to look at
+  constexpr long patience = 12'000;  // longer than a call may take, plus some time
   const auto commands =
       std::to_array<std::vector<std::string>>({{"status"},
                                                {"status", "--json"},

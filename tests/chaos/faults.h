@@ -1,4 +1,4 @@
-// Everything that goes wrong on purpose. Each fault says for how long it is felt.
+// Everything that goes wrong on purpose. Each fault says for how long it has an effect.
 #pragma once
 
 #include <map>
@@ -17,15 +17,15 @@ class Tormentor {
   Tormentor(World& world, Client& client, Oracle& oracle) : world_(world), client_(client), oracle_(oracle) {}
 
   static std::vector<Kind> kinds();
-  static std::string help();  // a line for each
+  static std::string help();  // one per line
   void strike(const Action& action);
-  // Faults that could not be tried, and why.
+  // Faults that couldn't be tried, and why.
   const std::map<std::string, std::string>& not_run() const { return not_run_; }
 
  private:
   struct Deed;
   static const std::vector<Deed>& deeds();
-  // For how long the fault is felt; nothing (-1) if there was nothing to hurt.
+  // For how long the fault has an effect; -1 if there was nothing to break.
   long kill(const Action& action, int signal);
   long stop(const Action& action);
   long garbage(const Action& action);

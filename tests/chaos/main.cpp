@@ -131,7 +131,7 @@ class Run {
     while (alive_ && !oracle_.is_over(world_.now())) wait_until(world_.now() + 20);
   }
 
-  // What must be true when all is quiet again.
+  // What must be true once everything is quiet again.
   std::vector<Aftermath> end(bool by_kill) {
     std::vector<Aftermath> after;
     if (alive_) {
@@ -201,7 +201,7 @@ class Run {
 
   Aftermath recovers() {
     const long begin = world_.now();
-    // A server that dies young is started again after 30 s at most.
+    // A server that dies young is started again after at most 30 s.
     const bool all = all_answer(begin + 40'000);
     return {"all recover", all,
             all ? "every server answers after " + std::to_string(world_.now() - begin) + " ms"
@@ -245,7 +245,7 @@ class Run {
     return {"no orphans", clean && gone, words};
   }
 
-  // Whatever happened to the disk, and to mcpivot itself.
+  // Whatever happened to the disk and to mcpivot itself.
   Aftermath journal_is_readable() {
     const auto stats = world_.ask({"journal", "stats", "--json"});
     const bool good = stats && stats->find("\"calls\":") != std::string::npos;

@@ -14,7 +14,7 @@ constexpr auto names = std::to_array<const char*>(
     {"one answer", "in time", "connection", "bytes", "not twice", "says why", "model knows", "broken build"});
 static_assert(names.size() == static_cast<std::size_t>(Promise::count));
 
-// What a failed answer says: the message of an error, or the texts of the result.
+// The text of a failed answer: the message of an error, or the texts of the result.
 std::string words_of(const json::object& message) {
   if (const json::value* error = message.if_contains("error")) {
     const json::value* text = error->is_object() ? error->get_object().if_contains("message") : nullptr;
@@ -45,7 +45,7 @@ std::string shortened(const std::string& text, std::size_t size) {
   return line + (text.size() > size ? "…" : "");
 }
 
-// What mcpivot says when a call did not reach the server.
+// What mcpivot says when a call didn't reach the server.
 bool says_it_was_not_sent(const std::string& text) {
   return std::ranges::any_of(
       std::to_array<const char*>({"the request was not sent", "was not run", "was not sent to"}),
@@ -156,7 +156,7 @@ void Oracle::answer(const std::string& id, const json::object& message, const st
     violate(Promise::bytes, now,
             request.what + " " + id + " expected " + shortened(request.expect, 200) + " and got " +
                 shortened(line, 300));
-  // A ping that was sent right behind a cancellation: mcpivot has seen both.
+  // A ping that was sent right after a cancellation: mcpivot has seen both.
   if (request.what == "ping-behind" && index_.contains(request.token))
     requests_[index_.at(request.token)].is_over = true;
 }
@@ -248,7 +248,7 @@ void Oracle::judge_deaths() {
   for (const Fault& fault : faults_) {
     if (fault.what != "kill" && fault.what != "segv" && fault.what != "crash" && fault.what != "tear")
       continue;
-    if (fault.server == "gamma") continue;  // not active: it is only logged
+    if (fault.server == "gamma") continue;  // inactive: it is only logged
     const auto about_it = [&](const std::pair<long, std::string>& telling) {
       return telling.first >= fault.begin && telling.second.find(fault.server) != std::string::npos;
     };

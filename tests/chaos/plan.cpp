@@ -9,7 +9,7 @@
 namespace chaos {
 namespace {
 
-// The distributions of the standard library differ between libraries; a seed must not.
+// The standard library's distributions differ between libraries; a seed's must not.
 class Dice {
  public:
   explicit Dice(std::uint64_t seed) : engine_(seed) {}

@@ -1,5 +1,5 @@
-// What is going to happen, and when: drawn from a seed before anything runs, and so plain lines that can be
-// printed, cut down by hand, and played again.
+// What is going to happen, and when: drawn from a seed before anything runs, and written as plain lines that
+// can be printed, cut down by hand, and played again.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@ struct Kind {
   int weight;
 };
 
-// On average, a request comes every so many milliseconds.
+// On average, there is one request every so many milliseconds.
 std::vector<Action> draw_plan(std::uint64_t seed, long milliseconds, long between_requests,
                               const std::vector<Kind>& requests, const std::vector<Kind>& faults);
 
 // One action in each line: "AT request|fault WHAT TARGET NUMBER". Other lines, and what follows "#", are
 // notes.
 std::string to_text(const std::vector<Action>& plan);
-std::vector<Action> from_text(std::string_view text);  // throws what is wrong, and in which line
+std::vector<Action> from_text(std::string_view text);  // throws what is wrong, and on which line
 
 }  // namespace chaos

@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::array stdio_servers = {"alpha", "beta", "gamma", "extra", "shape"};
 
-// The program of a process, also when its file was replaced since.
+// The program of a process, even if its file was replaced since.
 std::string program_of(pid_t pid) {
   std::error_code failed;
   std::string name = fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", failed).filename();
@@ -35,7 +35,7 @@ std::string quoted(const std::string& text) {
   return "\"" + text + "\"";
 }
 
-// A user namespace, and in it a mount namespace that nobody else sees; root needs only the second.
+// A user namespace, and in it a mount namespace that nothing else sees; root needs only the second.
 std::string leave_the_namespace() {
   const std::string user = std::to_string(getuid());
   const std::string group = std::to_string(getgid());
@@ -226,7 +226,7 @@ void World::empty_disk() const {
 
 void World::open_terminal(const std::vector<std::string>& arguments, long milliseconds,
                           std::function<void()> on_late) {
-  // Nobody looks at what it prints, and a pipe that nobody reads would block it forever.
+  // Nobody reads what it prints, and a pipe that nobody reads would block it forever.
   std::vector<std::string> command = {"/bin/sh", "-c", "exec \"$@\" >/dev/null", "sh", programs_.pivot};
   command.insert(command.end(), arguments.begin(), arguments.end());
   const long number = ++next_terminal_;
@@ -284,7 +284,7 @@ std::vector<pid_t> World::leftovers() const {
 
 void World::heal() {
   terminals_.clear();
-  // Faults that would end later end now: otherwise a server that stopped reading would never read again.
+  // Faults that would end later end now: otherwise, a server that stopped reading would never read again.
   for (const auto& [at, deed] : std::exchange(deeds_, {})) deed();
   free_descriptors();
   empty_disk();

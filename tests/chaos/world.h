@@ -1,5 +1,5 @@
 // mcpivot and everything around it: a folder with programs, a configuration, six servers of three kinds and
-// both protocol eras, terminals, and ways to break each of them. It doesn't know what is asked of mcpivot.
+// both protocol eras, terminals, and ways to break each of them. It doesn't know what mcpivot is asked to do.
 #pragma once
 
 #include <chrono>
@@ -50,7 +50,7 @@ class World {
   long next_deed() const;  // when; far in the future if there is none
   void do_due();
 
-  // Processes of a server that is a program; the new and the old one during a swap.
+  // Processes of a server that is a program; both the new and the old one during a swap.
   std::vector<pid_t> processes(const std::string& server) const;
   bool signal(const std::string& server, int number) const;  // false if there was none
   void replace_program(const std::string& server) const;
@@ -76,16 +76,16 @@ class World {
   void fill_disk() const;
   void empty_disk() const;
 
-  // `mcpivot ARGUMENTS` in a terminal of its own, which ends after so many milliseconds at the latest.
+  // `mcpivot ARGUMENTS` in its own terminal, which ends after this many milliseconds at the latest.
   // `on_late` is called if it hadn't ended by itself.
   void open_terminal(const std::vector<std::string>& arguments, long milliseconds,
                      std::function<void()> on_late);
 
-  void limit_descriptors(std::size_t more) const;  // than it has open now
+  void limit_descriptors(std::size_t more) const;  // more than it has open now
   void free_descriptors() const;
-  // What each server executed: tokens, and how often.
+  // What each server executed: tokens, and how often each.
   std::map<std::string, int> executed() const;
-  // All processes that were started here, directly or not, and are alive.
+  // All processes that were started here, directly or indirectly, and are alive.
   std::vector<pid_t> leftovers() const;
   void heal();  // whatever is broken now
   // What `mcpivot ARGUMENTS` prints; nothing: it failed.
@@ -96,7 +96,7 @@ class World {
 
   Programs programs_;
   harness::TemporaryDirectory directory_;
-  std::string mark_;  // in the environment of all that is started
+  std::string mark_;  // in the environment of everything that is started
   std::string why_no_disk_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::multimap<long, std::function<void()>> deeds_;

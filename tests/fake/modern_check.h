@@ -1,5 +1,5 @@
-// What a modern MCP server over HTTP must check before it serves a request: that the headers say what the
-// body says. The fake daemon rejects what mcpivot gets wrong.
+// What a modern MCP server over HTTP must check before it serves a request: that the headers match the
+// body. The fake daemon rejects what mcpivot gets wrong.
 #pragma once
 
 #include <boost/beast/core/detail/base64.hpp>
@@ -20,7 +20,7 @@ constexpr const char* subscription_key = "io.modelcontextprotocol/subscriptionId
 using Header = std::function<std::string(const std::string& name)>;
 
 struct Fault {
-  int status = 0;  // of HTTP; 0: all is well
+  int status = 0;  // of HTTP; 0: everything is valid
   int code = 0;
   std::string words;
 };
@@ -50,7 +50,7 @@ inline Fault mismatch(const std::string& words) {
   return {400, -32020, "Header mismatch: " + words};
 }
 
-// The arguments that the schema marks, and whether their headers say the same.
+// The arguments that the schema marks, and whether their headers match.
 inline Fault params_fault(const Header& header, const json::value& schema, const json::value* arguments) {
   const json::value* properties = member(&schema, "properties");
   if (properties == nullptr) return {};

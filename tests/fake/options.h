@@ -1,5 +1,5 @@
-// What a test tells the fake server to do. One table of options serves the command line, the script file and
-// --help, so that the three cannot disagree.
+// What a test tells the fake server to do. A single table of options serves the command line, the script
+// file and --help, so that the three cannot disagree.
 #pragma once
 
 #include <boost/json.hpp>
@@ -13,7 +13,7 @@
 
 namespace fake {
 
-// The moment of a death that was asked for. `calls` counts answered tool calls.
+// The moment of a requested death. `calls` counts answered tool calls.
 enum class DieAt {
   never,
   start,
@@ -26,14 +26,14 @@ enum class DieAt {
 };
 
 struct Options {
-  std::vector<std::string> arguments;  // the command line as it came
+  std::vector<std::string> arguments;  // the command line as given
   int life = 1;                        // counted in --lives, from 1
 
   std::string name = "fake";
   std::string version = "1.0.0";
   std::string instructions;
-  std::optional<boost::json::value> protocol;   // its handshake names it, whatever was asked for
-  std::set<std::string> without;                // capabilities that it does not have
+  std::optional<boost::json::value> protocol;   // its handshake names it, whatever was requested
+  std::set<std::string> without;                // capabilities that it doesn't have
   std::set<std::string> only;                   // the default tools that it has; empty: all
   boost::json::array tools;                     // added ones
   std::map<std::string, std::string> describe;  // tool name to another description
@@ -55,7 +55,7 @@ struct Options {
   long stderr_flood = 0;
 
   std::string era = "legacy";  // or "modern", or "both": the first message decides
-  bool deaf = false;           // says nothing to the other era, not even no
+  bool deaf = false;           // ignores messages of the other era, without even an error
   std::string listen;          // what is wrong with its subscriptions/listen; empty: nothing
 
   std::string garbage;

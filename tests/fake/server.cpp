@@ -181,7 +181,7 @@ void Server::handle(const json::value& id, const std::string& method, const json
 
 void Server::handle_call(const json::value& id, const json::object& params) {
   const std::string name = text_or(params, "name", "");
-  if (params.contains("task")) {  // its result can be fetched from this life alone
+  if (params.contains("task")) {  // its result can only be fetched in this life
     const std::string task = "task-" + std::to_string(options_.life) + "-" + std::to_string(++calls_);
     tasks_.insert(task);
     return wire_.result(id, {{"task", {{"taskId", task}, {"status", "working"}}}});

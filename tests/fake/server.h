@@ -1,5 +1,5 @@
-// A small, proper MCP server: the handshake, lists with pages, prompts, resources, logging, completion,
-// timers, cancellation, and requests of its own to the client; of the legacy era, the modern one (2026-07-28)
+// A small, correct MCP server: the handshake, lists with pages, prompts, resources, logging, completion,
+// timers, cancellation, and its own requests to the client; of the legacy era, the modern one (2026-07-28)
 // or whichever its first message is of. What it does on a tool call is in tools.h. One thread; `run()`
 // returns when stdin ends.
 #pragma once
@@ -51,7 +51,7 @@ class Server {
   bool is_modern() const { return modern_; }
   long calls() const { return calls_; }
   std::set<std::string> tasks_;
-  // For tools that answer differently when they are called again, by what they choose.
+  // For tools that answer differently when they are called again, as they choose.
   std::map<std::string, boost::json::array> rounds;
   std::string seen() const;
   const std::string& last_line() const { return seen_.back(); }

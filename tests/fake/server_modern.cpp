@@ -1,5 +1,5 @@
-// The fake server in the modern era: every request says who asks, and nobody is told what they don't listen
-// for. It is strict, so that it rejects what mcpivot gets wrong.
+// The fake server in the modern era: every request identifies its client, and clients are only told what they
+// listen for. It is strict, so that it rejects what mcpivot gets wrong.
 #include <algorithm>
 #include <set>
 
@@ -15,7 +15,7 @@ namespace json = boost::json;
 constexpr const char* log_level_key = "io.modelcontextprotocol/logLevel";
 constexpr const char* server_info_key = "io.modelcontextprotocol/serverInfo";
 
-// What the modern era doesn't have.
+// What the modern era lacks.
 bool is_gone(const std::string& method) {
   static const std::set<std::string> gone = {"initialize", "ping", "logging/setLevel", "resources/subscribe",
                                              "resources/unsubscribe"};
@@ -46,7 +46,7 @@ bool Server::admits(const json::object& message, const std::string& method) {
   if (method == "server/discover" && options_.die_at == DieAt::discover) die(options_.die_how);
   if (method == "initialize" && options_.die_at == DieAt::before_initialize) die(options_.die_how);
   if (options_.deaf && asks_modern != modern_) return false;
-  if (!modern_) return true;  // it knows no more of the modern era than that it has no such methods
+  if (!modern_) return true;  // all it knows about the modern era is that it has no such methods
   const json::object versions = {{"supported", json::array{modern_version}},
                                  {"requested", method == "initialize" ? "2025-11-25" : "another"}};
   const json::value* version = member(meta_of(message), version_key);

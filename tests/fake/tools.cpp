@@ -162,7 +162,7 @@ void rpc_error(Server& server, const Call& call) {
                       text(call, "message", "an error"), any(call, "data"));
 }
 
-// The first time; then it succeeds.
+// Only the first time; then it succeeds.
 void rpc_error_once(Server& server, const Call& call) {
   json::array& before = server.rounds[json::serialize(call.arguments)];
   before.emplace_back(1);
@@ -264,7 +264,7 @@ std::string_view object_at(std::string_view text) {
   return text;
 }
 
-// The bytes of the arguments as they came.
+// The bytes of the arguments as they arrived.
 void mirror(Server& server, const Call& call) {
   const std::string_view line = server.last_line();
   constexpr std::string_view key = "\"arguments\":";
@@ -275,7 +275,7 @@ void mirror(Server& server, const Call& call) {
                     "}}\n");
 }
 
-// A pixel, a sound and some bytes, as far as their types go.
+// A pixel, a sound and some bytes, valid only by their types.
 void media(Server& server, const Call& call) {
   auto block = [](const char* type, const char* mime_type) {
     return json::object{{"type", type}, {"data", "aGVsbG8="}, {"mimeType", mime_type}};

@@ -1,4 +1,4 @@
-// The fake server's tools: a table of names to small functions, so that a test can make it do a thing by
+// The fake server's tools: a table of names to small functions, so that a test can make it do something by
 // calling it.
 #pragma once
 

@@ -29,7 +29,7 @@ void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(fd, bytes.data(), bytes.size());
     if (wrote < 0 && errno == EINTR) continue;
-    if (wrote < 0) return;  // nobody listens any more; EOF on stdin will tell
+    if (wrote < 0) return;  // nobody is listening anymore; EOF on stdin will show that
     bytes.remove_prefix(static_cast<std::size_t>(wrote));
   }
 }
@@ -119,7 +119,7 @@ void Wire::notify(std::string_view method, const json::value& params) {
 
 bool Wire::wait(std::optional<Clock::time_point> wake, const std::function<void(std::string_view)>& on_line) {
   std::array<pollfd, 2> fds = {
-      {{ended_ || stopped_ ? -1 : STDIN_FILENO, POLLIN, 0}, {inject_, POLLIN, 0}}};  // -1 is passed over
+      {{ended_ || stopped_ ? -1 : STDIN_FILENO, POLLIN, 0}, {inject_, POLLIN, 0}}};  // -1 is skipped
   if (poll(fds.data(), fds.size(), poll_timeout(wake)) <= 0) return true;
   if (fds[1].revents != 0) read_inject();
   return fds[0].revents == 0 || read_stdin(on_line);

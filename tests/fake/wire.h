@@ -1,4 +1,4 @@
-// The fake server's two pipes: lines in, lines out, and every odd way of writing one that a test may ask for.
+// The fake server's two pipes: lines in, lines out, and every odd way of writing one that a test may request.
 // Writes block, as those of most real servers do.
 #pragma once
 
@@ -37,7 +37,7 @@ class Wire {
   void notify(std::string_view method, const boost::json::value& params);
   void raw(std::string_view bytes);
 
-  void stop_reading() { stopped_ = true; }  // lines that came already are dropped too
+  void stop_reading() { stopped_ = true; }  // lines that have already arrived are also dropped
   void close_stdout();
 
   // Waits until something can be read or `wake` comes, and hands over each whole line that was received.
