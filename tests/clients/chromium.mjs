@@ -11,7 +11,7 @@ const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
   userDataDir: profile,
   args: [
-    '--no-sandbox', // the tests may run as root, and open nothing but pages of this machine
+    '--no-sandbox', // the tests may run as root, and open only pages of this machine
     '--disable-gpu',
     '--disable-quic',
     '--no-first-run',

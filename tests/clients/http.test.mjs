@@ -1,4 +1,4 @@
-// Real clients that come to `mcpivot serve` over HTTP, while its server crashes and is rebuilt and mcpivot itself is
+// Real clients that use `mcpivot serve` over HTTP, while its server crashes and is rebuilt and mcpivot itself is
 // killed. `./dev clients` installs them and runs this:
 //   MCPIVOT=path/to/mcpivot node --test http.test.mjs
 import assert from 'node:assert/strict';
@@ -38,7 +38,7 @@ describe('Claude Code with an entry of "type": "http"', () => {
 
         const seen = [];
         let offered = [];
-        // What the model does next, after what happened meanwhile.
+        // What the model does next, after something happened.
         const script = [
           () => use('mcp__team__echo', { text: 'first' }),
           () => {

@@ -43,10 +43,10 @@ await client.connect(
     : new StreamableHTTPClientTransport(new URL(url)),
 );
 
-/** The lists that the server says it has. */
+/** The lists that the server announces. */
 const capabilities = client.getServerCapabilities() ?? {};
 const list = async (kind, method) => (capabilities[kind] ? (await client[method]())[kind] : []);
-/** mcpivot's own are none of the suite's; and it doesn't wait for a server that takes its time. */
+/** mcpivot's own are not part of the suite; and it doesn't wait for a slow server. */
 async function list_tools() {
   const has_none = scenario === 'initialize' || scenario === 'request-metadata';
   for (const end = Date.now() + 10_000; ; await sleep(50)) {
@@ -69,7 +69,7 @@ const steps = {
     const { inputSchema } = tools.find(({ name }) => name === 'json_schema_2020_12_tool');
     await call('json_schema_echo', { schema: inputSchema });
   },
-  // Both calls at once: what the one is asked must not come with the other.
+  // Both calls at once: what the one is asked must not arrive with the other.
   async 'sep-2322-client-request-state'() {
     await Promise.all([call('test_mrtr_echo_state'), call('test_mrtr_unrelated')]);
     await call('test_mrtr_no_state');
@@ -81,7 +81,7 @@ const steps = {
   async 'json-schema-ref-no-deref'() {},
   async 'request-metadata'() {},
 };
-/** All that is listed, once. */
+/** Everything that is listed, once. */
 async function everything() {
   for (const { name, inputSchema } of tools) await call(name, examples(inputSchema));
   for (const { name } of await list('prompts', 'listPrompts')) await client.getPrompt({ name });

@@ -6,6 +6,6 @@ const modern_client_legacy_server = {
   'input-required-result-capability-check': 'a legacy server knows the capabilities of the first request only',
 };
 
-/** Why a scenario of this revision may fail with a server of this era behind mcpivot; nothing: it may not. */
+/** Why a scenario of this revision may fail with a server of this era behind mcpivot; undefined: it may not. */
 export const excuse = (revision, server, scenario) =>
   revision === '2026-07-28' && server === 'legacy' ? modern_client_legacy_server[scenario] : undefined;

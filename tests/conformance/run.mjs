@@ -55,7 +55,7 @@ async function url_of(child, stream) {
   }
   throw new Error(`it ended before it listened: ${child.output}`);
 }
-/** Nothing of mcpivot's own outlives a run, and no two share it. */
+/** Nothing of mcpivot's own outlives a run, and no two runs share it. */
 function own_folders(name) {
   const env = { ...process.env };
   for (const kind of ['STATE', 'CACHE', 'CONFIG', 'RUNTIME']) {
@@ -68,7 +68,7 @@ function own_folders(name) {
 
 // --- runs ---
 
-/** What the suite found: { scenario: what failed in it, or nothing }. Scenarios that can't be run here are left out. */
+/** What the suite found: { scenario: what failed in it, or undefined }. Those that can't be run here are omitted. */
 function read_reports(where) {
   const found = {};
   for (const entry of readdirSync(where, { recursive: true })) {
@@ -95,7 +95,7 @@ async function run_suite(name, args, env = process.env) {
   }
 }
 
-/** A first client of this revision: the suite's patience is for servers that run, and whose era is known. */
+/** A first client of this revision: the suite expects servers that run, and whose era is known. */
 async function warm_up(url, revision) {
   const meta = { 'io.modelcontextprotocol/protocolVersion': revision, 'io.modelcontextprotocol/clientCapabilities': {} };
   const hello = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'first', version: '1' } };
@@ -130,7 +130,7 @@ async function serve_through(name, { server, revision, upstream }) {
   let gate;
   try {
     const behind = daemon ? ['--url', await url_of(daemon, daemon.stdout)] : ['--', node, 'server.mjs', server, 'stdio'];
-    // A client that has only the modern era needs it in front of legacy servers.
+    // A client that only supports the modern era needs it in front of legacy servers.
     const front = server === 'legacy' && revision === own_revision.modern ? ['--front', 'modern'] : [];
     gate = start(mcpivot, ['serve', '--listen', '127.0.0.1:0', ...front, ...behind], { env });
     const url = await url_of(gate, gate.stderr);
@@ -141,7 +141,7 @@ async function serve_through(name, { server, revision, upstream }) {
     await end(daemon);
   }
 }
-/** Those of authorization are mcpivot's alone: the client without it has nothing to sign in with. */
+/** Those for authorization are only for mcpivot: the client without it has no way to sign in. */
 const client_scenarios = (revision, with_authorization) => {
   const requirements = readFileSync(join(suite, '../../requirements', `${revision}.yaml`), 'utf8');
   const [, required] = /^client:\n((?: {2}- .*\n)+)/m.exec(requirements);
@@ -170,7 +170,7 @@ async function ask(name, { revision }, env) {
 const ask_directly = (name, what) => ask(name, what, { ...process.env, MCPIVOT: '' });
 const ask_through = (name, what) => ask(name, what, { ...browser(own_folders(name)), MCPIVOT: mcpivot });
 
-/** Each run through mcpivot has one without it that it is held against. */
+/** Each run through mcpivot is compared with one without it. */
 const runs = [];
 for (const [revision, era] of Object.entries(revisions)) {
   const direct = { name: `server ${revision} direct`, revision, server: era, run: serve_directly };

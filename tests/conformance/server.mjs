@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 const [era, transport] = process.argv.slice(2);
 const { stdio, http } = await import(era === 'legacy' ? './servers/v1.mjs' : './servers/v2.mjs');
 
-// A web page must not reach a server of this machine by a name that leads here.
+// A web page must not reach a server of this machine by a name that resolves to it.
 const is_local = (name) => ['127.0.0.1', 'localhost', '[::1]'].includes(name);
 const is_welcome = ({ headers }) =>
   is_local(new URL(`http://${headers.host}`).hostname) && (!headers.origin || is_local(new URL(headers.origin).hostname));

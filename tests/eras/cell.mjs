@@ -1,4 +1,4 @@
-// One cell of the matrix, in a process of its own so that it can be ended whatever hangs:
+// One cell of the matrix, in its own process so that it can be ended whatever hangs:
 //   node cell.mjs '{"server":…,"client":…,"mcpivot":…,"http":…,"serve":…,"limit":…,"scratch":…}'
 // Prints a line of JSON for each question: { name, failed?: reason, milliseconds }.
 import { spawn } from 'node:child_process';
@@ -18,7 +18,7 @@ const pids = join(scratch, 'pids');
 const build = join(scratch, 'build');
 writeFileSync(pids, '');
 writeFileSync(build, 'build-1');
-// So that an mcpivot under test leaves the user's own files alone, and knows nothing from the cell before.
+// So that the tested mcpivot leaves the user's own files alone, and knows nothing from the cell before.
 const env = {
   ERAS_PIDS: pids,
   ERAS_BUILD: build,
@@ -42,7 +42,7 @@ const world = {
   },
 };
 
-// A client that has the modern era only isn't offered it by an mcpivot whose servers are all legacy, unless told to.
+// An mcpivot whose servers are all legacy doesn't offer the modern era to a modern client, unless configured.
 const front = client === 'v2-pinned' && !servers[server].eras.includes('modern') ? ['--front', 'modern'] : [];
 const command = [process.execPath, fileURLToPath(new URL('server.mjs', import.meta.url)), server];
 const daemons = [];
@@ -61,13 +61,13 @@ async function target() {
   const options = [...front, ...(http ? ['--url', url.href] : ['--cwd', scratch, '--watch', 'build', '--', ...command])];
   if (!serve) return [mcpivot, ...options];
   const own = await free_port();
-  // Of mcpivot's own environment a server behind `serve` gets next to nothing.
+  // A server behind `serve` gets almost nothing of mcpivot's own environment.
   const named = http ? [] : Object.entries(env).flatMap(([name, value]) => ['--env', `${name}=${value}`]);
   return listening(own, [mcpivot, 'serve', '--listen', `127.0.0.1:${own}`, ...named, ...options]);
 }
 
 class Late extends Error {}
-/** An action that takes too long has failed. */
+/** An action that takes too long fails. */
 function within(milliseconds, action) {
   const late = Promise.withResolvers();
   const timer = setTimeout(() => late.reject(new Late(`no answer within ${milliseconds / 1000} s`)), milliseconds);
@@ -102,7 +102,7 @@ if (peer) {
       report(name, start, new Error('not asked: three questions had no answer'));
       continue;
     }
-    // What restarts a server takes its time, and is asked more than one thing.
+    // A question that restarts a server takes longer, and consists of several requests.
     const enough = name in restart_questions ? 4 * limit : limit;
     const failed = await within(enough, () => question(peer, servers[server].words, world)).then(
       () => undefined,

@@ -1,7 +1,7 @@
-// Every server with every client, and what of the protocol works between them:
+// Every server with every client, and which parts of the protocol work between them:
 //   node matrix.mjs [--mcpivot PATH] [--row SERVER] [--column CLIENT] [--http] [--serve] [--json] [--limit SECONDS]
 //     [--jobs N]
-// Without --mcpivot the client talks to the server itself; with it, mcpivot stands between them. --http: the server is
+// Without --mcpivot the client talks to the server itself; with it, mcpivot is between them. --http: the server is
 // a daemon, and mcpivot reaches it with --url. --serve: the client reaches mcpivot over HTTP. Ends with 1 if a cell is
 // below what lib/expected.mjs expects of it.
 import { spawn } from 'node:child_process';
@@ -25,7 +25,7 @@ export async function cell(server, client, { mcpivot, http = false, serve = fals
   const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-eras-'));
   const task = { server, client, mcpivot: mcpivot && resolve(mcpivot), http, serve, limit: limit * 1000, scratch };
   const began = performance.now();
-  // A group of its own, so that its end is the end of all that it started.
+  // Its own process group, so that its end is the end of everything that it started.
   const child = spawn(process.execPath, [cell_program, JSON.stringify(task)], {
     detached: true,
     stdio: ['ignore', 'pipe', 'pipe'],

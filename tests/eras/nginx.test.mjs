@@ -18,7 +18,7 @@ const nginx = process.env.NGINX ?? '/usr/sbin/nginx';
 const docs = fileURLToPath(new URL('../../docs/serve.md', import.meta.url));
 const documented = blocks_of(docs).blocks.find(({ language }) => language === 'nginx').text;
 
-/** Where the documentation has one thing, this place has another. */
+/** The text with these replacements. */
 function instead(text, changes) {
   for (const [documented_word, word] of changes) {
     assert.ok(text.includes(documented_word), `docs/serve.md has no ${documented_word}`);
@@ -127,14 +127,14 @@ for (const [way, how] of Object.entries(ways)) {
           assert.equal(Boolean(session), client === 'v1');
           assert.equal(text_of(await peer.call(['echo', { text: 'Hello.' }])), 'Hello.');
 
-          // Progress comes when it is made, though the documented nginx buffers what it may buffer.
+          // Progress arrives when it is made, although the documented nginx buffers what it may buffer.
           const { answer, before } = await with_progress(peer, ['count', { steps: 20, pause: 150 }]);
           assert.equal(text_of(answer), 'Counted to 20.');
           assert.equal(before.length, 20);
           assert.ok(before[0] > 1500, `the first progress came ${before[0]} ms before the answer`);
           assert.ok(before[0] - before[18] > 1500, `progress came in a heap: ${before}`);
 
-          // Nothing is under way, so this comes on the stream that the client opened to listen.
+          // Nothing is in flight, so this arrives on the stream that the client opened to listen.
           await peer.listen({ toolsListChanged: true });
           place.mcpivot.build('build-2+');
           const changed = ({ method }) => method === 'notifications/tools/list_changed';
@@ -143,7 +143,7 @@ for (const [way, how] of Object.entries(ways)) {
             (await peer.ask('listTools')).tools.some(({ name }) => name === 'added'),
           );
 
-          // The session goes on when mcpivot has been killed and started again.
+          // The session continues after mcpivot was killed and started again.
           await place.mcpivot.kill();
           await place.mcpivot.start();
           const after = text_of(await peer.call(['build']));
@@ -174,7 +174,7 @@ for (const [way, how] of Object.entries(ways)) {
           });
         assert.equal((await post('ping')).status, 400); // it has no session
         assert.equal(await place.mcpivot.audited('ping'), 'ping from 127.0.0.1, alice');
-        // This machine's own addresses are trusted on loopback alone.
+        // This machine's own addresses are only trusted on loopback.
         assert.equal((await post('tools/list', { 'X-Forwarded-For': '192.0.2.66, 203.0.113.9' })).status, 400);
         const client = how.listen === 'unix' ? '127.0.0.1' : '203.0.113.9';
         assert.equal(await place.mcpivot.audited('tools/list'), `tools/list from ${client}, alice`);

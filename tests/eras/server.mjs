@@ -1,4 +1,4 @@
-// A server of one of five kinds, with all that the matrix asks for:
+// A server of one of five kinds, with everything that the matrix asks for:
 //   node server.mjs v1|v2-legacy|v2-modern|v2-dual|everything [--http PORT]
 // On stdio, or over Streamable HTTP at http://127.0.0.1:PORT/mcp. ERAS_PIDS names a file to which each process adds its
 // pid, so that it can be killed; ERAS_BUILD one with the name of the build, which the tool `build` tells.
@@ -19,7 +19,7 @@ const world = new World();
 if (process.env.ERAS_PIDS) appendFileSync(process.env.ERAS_PIDS, `${process.pid}\n`);
 
 if (kind === 'everything') {
-  process.env.ERAS_BUILD_NAME = world.build; // its tool get-env tells
+  process.env.ERAS_BUILD_NAME = world.build; // reported by its tool get-env
   process.env.PORT = port;
   await import(
     `@modelcontextprotocol/server-everything/dist/transports/${option === '--http' ? 'streamableHttp' : 'stdio'}.js`

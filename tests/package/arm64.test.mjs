@@ -87,7 +87,7 @@ test('a call is answered, a crash is reported and survived, and a replaced serve
 
   await ask('initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 't', version: '1' } });
   client.send('{"jsonrpc":"2.0","method":"notifications/initialized"}');
-  // Beyond ASCII: arm64 has another sign for char, and none of the vector code that x64 checks UTF-8 with.
+  // Beyond ASCII: arm64 has another sign for char, and none of the vector code that checks UTF-8 on x64.
   const words = 'grüße, 你好, 🚀 and a long enough tail';
   assert.deepEqual(await call('echo', { text: words }), { failed: false, texts: [words] });
 

@@ -75,7 +75,7 @@ async function until(condition, what) {
   }
 }
 
-/** A client behind `command`, after the handshake and a call. `held`: stdin's other end, if Node shall not close it. */
+/** A client behind `command`, after the handshake and a call. `held`: stdin's other end, if Node must not close it. */
 async function connect(command, words, held) {
   const child = spawn(command, [...words, '--', server], { ...options, stdio: [held ?? 'pipe', 'pipe', 'pipe'] });
   const send = (line) => (held === undefined ? child.stdin.write(line + '\n') : writeSync(held, line + '\n'));

@@ -1,4 +1,4 @@
-// Servers that want their users to sign in: a real authorization server, real pages, the official SDK behind and in front,
+// Servers that require their users to sign in: a real authorization server, real pages, the official SDK on both sides,
 // and mcpivot between them.
 //   MCPIVOT=path/to/mcpivot node --test authorization.test.mjs
 import assert from 'node:assert/strict';
@@ -93,7 +93,7 @@ describe('without a browser', () => {
     const gone = await home.run(['logout', server.url]);
     assert.equal(gone.code, 0, gone.out);
     assert.doesNotMatch(readFileSync(home.record(), 'utf8'), new RegExp([...issuer.secrets].join('|')));
-    // An authorization server that has forgotten the registration gets another one.
+    // An authorization server that has forgotten the registration gets a new one.
     assert.equal(JSON.parse(readFileSync(home.record(), 'utf8')).client.id, '');
     assert.match((await home.run(['logout', server.url])).out, /signed out already/);
     assert.equal((await login()).code, 0);
@@ -146,7 +146,7 @@ describe('a client that can open URLs for its user', () => {
     assert.match((await echo(client, 'now')).text, /echo: now/);
     assert.equal(issuer.counts.authorizations, 1);
 
-    // And when the sign-in is withdrawn in the middle of a session.
+    // And when the sign-in is revoked in the middle of a session.
     await issuer.revoke_all();
     const again = await echo(client, 'signed out');
     assert.equal(again.code, -32042, again.text);
@@ -186,7 +186,7 @@ describe('a client that can open URLs for its user', () => {
     await sign_in(params.url);
     const results = await Promise.all(waiting);
     assert.deepEqual(results.map(({ result }) => text_of(result).split('\n').at(-1)), ['echo: call 2', 'echo: call 3']);
-    // What the client said to mcpivot isn't for the server.
+    // What the client told mcpivot isn't for the server.
     const seen = server.calls.map(({ params }) => Object.keys(params).sort());
     assert.deepEqual(seen, [['_meta', 'arguments', 'name'], ['_meta', 'arguments', 'name']]);
     assert.equal(issuer.counts.authorizations, 1);

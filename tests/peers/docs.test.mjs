@@ -1,5 +1,5 @@
-// The documentation is true to the program: links lead somewhere, quoted messages are in the source, the control
-// tools are as they are described, and every command and option is there.
+// The documentation matches the program: links lead somewhere, quoted messages are in the source, the control
+// tools are as described, and every command and option exists.
 //   MCPIVOT=path/to/mcpivot node --test docs.test.mjs
 import assert from 'node:assert/strict';
 import { execFileSync, spawnSync } from 'node:child_process';
@@ -22,7 +22,7 @@ const pages = files_below('.', (path) => path.endsWith('.md'));
 
 // --- links -----------------------------------------------------------------------------------------------------
 
-/** As GitHub makes them of headings. */
+/** As GitHub derives them from headings. */
 const anchor = (heading) =>
   heading
     .toLowerCase()
@@ -49,7 +49,7 @@ function broken_links(page) {
 
 // --- messages ----------------------------------------------------------------------------------------------------
 
-/** All that the program may say: the literals of the source, those in pieces put together. */
+/** Everything that the program may print: the literals of the source, those in pieces joined. */
 function words_of_the_program() {
   return files_below('src', (path) => /(?<!_test)\.(cpp|h)$/.test(path))
     .map((path) => read(path).replace(/"\s*\n\s*"/g, ''))
@@ -60,10 +60,10 @@ function words_of_the_program() {
     .replaceAll('}}', '}');
 }
 
-/** The system's words and those of other programs, which no source of ours has. */
+/** Messages of the system and of other programs, which aren't in our source. */
 const foreign = ['Text file busy', 'Connection refused', 'Permission denied', 'SIGSEGV', 'SIGKILL'];
 
-/** What a message says itself, between the parts that differ. */
+/** The fixed parts of a message, between those that vary. */
 const fixed_parts = (message) =>
   message
     .split(new RegExp(`…|"…"|\\(…\\)|${foreign.join('|')}`))

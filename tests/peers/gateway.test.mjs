@@ -1,5 +1,5 @@
 // Six real servers behind one mcpivot: every feature of each gives the same result as when asked directly,
-// also while one of them is killed over and over.
+// even while one of them is killed repeatedly.
 //   MCPIVOT=path/to/mcpivot node --test gateway.test.mjs
 // One gateway and one direct client for each server live through all tests; gateway/fleet.mjs starts them.
 import assert from 'node:assert/strict';
@@ -33,7 +33,7 @@ async function same(name, scenario) {
   return through.notices;
 }
 
-// The reference server is here three times; one row of it is enough unless all are wanted (./dev test --deep).
+// The reference server is here three times; one of them is enough unless all are wanted (./dev test --deep).
 const everything = { ...everything_tools, ...everything_resources };
 const scenarios_of = {
   one: everything,
@@ -107,7 +107,7 @@ describe('with all servers together', () => {
 });
 
 describe('while one of them is killed repeatedly', () => {
-  const pauses = [700, 0, 100, 1500, 0, 300]; // also before it has started, and while it shakes hands
+  const pauses = [700, 0, 100, 1500, 0, 300]; // even before it has started, and during its handshake
   const least_kills = 5;
   let killing = true;
   let kills = 0;
@@ -130,7 +130,7 @@ describe('while one of them is killed repeatedly', () => {
         await until('its end', () => fleet.second() !== pid);
       }
     })();
-    // Every call of the killed one is answered: as always, or with a report.
+    // Every call of the killed server is answered: as usual, or with a report.
     caller = (async () => {
       for (let i = 0; killing; ++i) {
         const result = await fleet.gateway.call('two__echo', { message: `${i}` });

@@ -1,5 +1,5 @@
-// Ids and progress tokens come back in the type and spelling in which they were given, and all else that a
-// message says passes as it was written. Raw lines over pipes, no SDK on the client's side.
+// Ids and progress tokens keep the type and spelling in which they were given, and everything else in a
+// message passes as it was written. Raw lines over pipes, no SDK on the client's side.
 //   MCPIVOT=path/to/mcpivot node --test ids.test.mjs
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
@@ -239,7 +239,7 @@ describe('ids and tokens', { concurrency: 6 }, () => {
   test(
     'a cancellation uses the id by which the server knows the request',
     behind_mcpivot(async (peer) => {
-      const cancelled = ids.filter((id) => id !== '0'); // the server's SDK takes no cancellation of an id 0
+      const cancelled = ids.filter((id) => id !== '0'); // the server's SDK ignores a cancellation of an id 0
       for (const id of cancelled) peer.send(slow(id, { seconds: 1.5, steps: 1 }));
       for (const id of cancelled)
         peer.send(

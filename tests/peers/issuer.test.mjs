@@ -17,7 +17,7 @@ import { free_port } from './lib/ports.mjs';
 
 const mcpivot = process.env.MCPIVOT;
 const everything = new URL('node_modules/@modelcontextprotocol/server-everything/dist/index.js', import.meta.url).pathname;
-const redirect = 'http://127.0.0.1:1/callback'; // where nobody listens: the test reads the address itself
+const redirect = 'http://127.0.0.1:1/callback'; // where nothing listens: the test reads the address itself
 
 async function start_issuer(audience) {
   const port = await free_port();
@@ -105,7 +105,7 @@ async function sign_in(url, login) {
   throw new Error('signing in has no end');
 }
 
-// What the SDK asks of a program: to keep what it learns, and to show the user an address.
+// What the SDK needs from a program: to store what it learns, and to show the user a URL.
 class Account {
   redirectUrl = redirect;
   clientMetadata = {
@@ -179,7 +179,7 @@ describe('mcpivot serve --oauth-issuer with oidc-provider', () => {
     assert.equal(claims.sub, 'alice');
     assert.equal(claims.scope, 'tools');
 
-    // The same token isn't enough where more is needed.
+    // The same token isn't enough where more scopes are needed.
     const lacking = await fetch(`${base}/mcp/ops`, {
       method: 'POST',
       headers: {

@@ -1,4 +1,4 @@
-// What docs/migrating.md says of mcp-sitter and mcp-remote is so: their command lines and ours in the
+// What docs/migrating.md says about mcp-sitter and mcp-remote is true: their command lines and ours in the
 // tables give a client the same tools, and they differ where it says so.
 //   MCPIVOT=path/to/mcpivot node --test migrating.test.mjs
 import assert from 'node:assert/strict';
@@ -44,7 +44,7 @@ const has_ended = (pid) => {
   return /\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
 };
 
-/** A program of its own, in the folder and one below, that greets, tells its pid, and can be slow. */
+/** Its own program, in the folder and one below, that greets, reports its pid, and can be slow. */
 function write_server(place) {
   const { text } = blocks_of(join(root, 'docs/quick-starts.md')).blocks.find(({ how }) => how === 'file server.mjs');
   const slow = text
@@ -108,7 +108,7 @@ describe('from mcp-sitter', { concurrency: 2 }, () => {
         const client = await place.connect(through_shell(line));
         const [, pid] = (await attempt(client, 'greet', { name: 'Ada' })).match(/of (\d+)!/);
         const fate = attempt(client, 'greet', { name: 'nobody' }, 8_000);
-        await attempt(client, 'greet', { name: 'Ada' }); // the one before it has arrived, too
+        await attempt(client, 'greet', { name: 'Ada' }); // the one before it has also arrived
         process.kill(Number(pid), 'SIGKILL');
         await eventually(() => has_ended(Number(pid)), 'the server is dead');
         fates.push(await fate);

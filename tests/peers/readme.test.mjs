@@ -1,7 +1,7 @@
 // What the README and the quick starts tell a reader to do is done here, block by block, for real.
 //   MCPIVOT=path/to/mcpivot node --test readme.test.mjs
-// A block that nobody here knows how to follow fails. `./dev demo` and the like, which cannot run within a test of
-// their own, must at least be in `./dev --help`. lib/place.mjs says what surrounds the commands.
+// A block that nothing here knows how to follow fails. `./dev demo` and the like, which can't run within a test,
+// must at least be in `./dev --help`. lib/place.mjs says what surrounds the commands.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -142,7 +142,7 @@ const readme_ways = {
   },
 };
 
-// --- and those of the quick starts, which go on where the block before them ended -------------------------------
+// --- and those of the quick starts, which continue where the block before them ended ---------------------------
 
 const quick_start_ways = {
   file: async (place, block, name) => place.write(name, block.text),

@@ -1,5 +1,5 @@
-// What server-everything was really asked, played again: against itself all is the same, and of a build that
-// changes an answer just that is told.
+// Real calls of server-everything, repeated: compared with itself everything is the same, and for a build that
+// changes an answer exactly that is reported.
 //   MCPIVOT=path/to/mcpivot node --test replay.test.mjs
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';

@@ -1,4 +1,4 @@
-// Those who want what isn't theirs while a user signs in, and what goes wrong meanwhile: against the real program, with a
+// Attacks while a user signs in, and what goes wrong in the meantime: against the real program, with a
 // real authorization server.
 //   MCPIVOT=path/to/mcpivot node --test sign_in_attacks.test.mjs
 import assert from 'node:assert/strict';
@@ -24,7 +24,7 @@ afterEach(async () => {
   issuer = server = home = stop = undefined;
 });
 
-/** Somebody who answers like this, and remembers what it was sent. */
+/** An attacker that answers like this, and remembers what it was sent. */
 async function somebody(answer) {
   const received = [];
   const there = createServer(async (request, response) => {
@@ -40,7 +40,7 @@ async function somebody(answer) {
 }
 const json = (response, value) => response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(value));
 
-/** The address that a call without a browser says to open. */
+/** The URL that a call without a browser says to open. */
 async function to_open(client) {
   const { isError, text } = await echo(client, 'too early');
   assert.ok(isError);
@@ -247,7 +247,7 @@ describe('a token', () => {
     said.push(await call('two'));
     await issuer.revoke_all(); // a refresh that fails, and a new sign-in
     said.push(await call('three'));
-    issuer.down = true; // and one that doesn't come through
+    issuer.down = true; // and one that fails
     issuer.expire_tokens();
     said.push(await call('four'));
     for (const name of ['pivot_status', 'pivot_logs']) said.push(text_of(await client.callTool({ name, arguments: {} })));
@@ -268,7 +268,7 @@ describe('a token', () => {
   });
 });
 
-/** How much more it becomes while nobody asks for anything. */
+/** How much it grows while nobody asks for anything. */
 async function growth(count, milliseconds = 1500) {
   const before = count();
   await new Promise((later) => setTimeout(later, milliseconds));
@@ -367,7 +367,7 @@ describe('while a user signs in', () => {
       });
     await eventually(async () => !(await listens()), 'the redirect address is closed');
     assert.match(text_of(await client.callTool({ name: 'pivot_status', arguments: {} })), /./);
-    // And the turn is free.
+    // And the turn is free again.
     const { code, out } = await home.run(['login', server.url], (printed) => {
       const [, page] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
       return page && sign_in(page, 'ada', true).then((end) => String(end.url));

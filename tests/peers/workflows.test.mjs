@@ -1,5 +1,5 @@
-// The workflow files for the public CI cannot be run here, but read by what knows their language; and what they
-// call is there.
+// The workflow files for the public CI can't be run here, but they can be read by a checker that knows their
+// language; and what they call exists.
 import assert from 'node:assert/strict';
 import { readFileSync, readdirSync } from 'node:fs';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-// What the conformance suite asks of a server, written once for both major versions of the SDK: plain tables of tools,
+// What the conformance suite requires of a server, written once for both major versions of the SDK: tables of tools,
 // prompts and resources. A dialect (v1.mjs, v2.mjs) gives each handler a context that asks the client, reports progress
 // and logs in its SDK's way.
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -100,7 +100,7 @@ const tool_table = {
     object(),
     async (_, context) => {
       context.close_stream();
-      await sleep(1500); // longer than anybody waits before it answers in a stream
+      await sleep(1500); // longer than anyone waits before answering in a stream
       return text('The stream was closed and opened again.');
     },
   ],
@@ -232,7 +232,7 @@ const tool_table = {
 };
 const named = ([name, [inputSchema, handle]]) => ({ name, description: `The suite's tool ${name}.`, inputSchema, handle });
 export const tools = Object.entries(tool_table).map(named);
-/** What comes and goes, each time that a list is to change. */
+/** What is added and removed each time a list should change. */
 export const extra_tool = named(['test_extra_tool', [object(), () => text('I come and go.')]]);
 export const extra_prompt = {
   name: 'test_extra_prompt',
@@ -267,7 +267,7 @@ export const prompts = [
       ),
   },
 ];
-/** What an argument of a prompt may be. */
+/** The possible values of a prompt's argument. */
 export const completions = (start) => ['paris', 'park', 'party'].filter((word) => word.startsWith(start));
 
 export const resources = [

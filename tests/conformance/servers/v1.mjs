@@ -1,4 +1,4 @@
-// A server on version 1 of the SDK: it knows the legacy era only, and asks its client with requests of its own.
+// A server on version 1 of the SDK: it supports only the legacy era, and asks its client with its own requests.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';

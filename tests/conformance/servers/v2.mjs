@@ -1,4 +1,4 @@
-// A server on version 2 of the SDK, in the modern era only. It asks its client with `input_required`.
+// A server on version 2 of the SDK, only in the modern era. It asks its client with `input_required`.
 import { randomBytes } from 'node:crypto';
 import { toNodeHandler } from '@modelcontextprotocol/node';
 import {
@@ -17,7 +17,7 @@ import { capabilities, completions, extra_prompt, extra_tool, prompts, resources
 const codec = createRequestStateCodec({ key: randomBytes(32) });
 const is_object = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** What comes and goes. Over HTTP an instance of the SDK's server lives for one request, so it is kept here. */
+/** What is added and removed. Over HTTP an instance of the SDK's server lives for one request, so it is kept here. */
 const extra = { tools: false, prompts: false };
 
 function make(change) {
@@ -28,7 +28,7 @@ function make(change) {
 
   const context = ({ mcpReq }) => ({
     capabilities: () => mcpReq.envelope?.['io.modelcontextprotocol/clientCapabilities'],
-    /** The answers so far travel in `requestState`: nothing is kept here between two rounds. */
+    /** The answers so far are in `requestState`: nothing is kept here between two rounds. */
     async interview(rounds, finish, { stateful = false } = {}) {
       let { round, answers } = mcpReq.requestState() ?? { round: 0, answers: {} };
       const given = mcpReq.inputResponses;
@@ -92,7 +92,7 @@ function make(change) {
 }
 
 export function stdio() {
-  // An instance for each connection, of which stdio has one; and it tells its client of what it adds.
+  // An instance for each connection, of which stdio has one; and it tells its client what it adds.
   return serveStdio(
     () => {
       const made = make((what) => made.show(what));

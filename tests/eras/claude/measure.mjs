@@ -16,7 +16,7 @@ const recorder = fileURLToPath(new URL('recorder.mjs', import.meta.url));
 
 /** The tools of the server that the model was offered, request by request. */
 const offered = [];
-/** The next thing that the model does: call the tool, if it is offered and wasn't called; else end. */
+/** The next thing that the model does: call the tool, if it is offered and wasn't called; otherwise end. */
 const model = await start_model((asked) => {
   const names = (asked.tools ?? []).map(({ name }) => name).filter((name) => name?.startsWith('mcp__'));
   if (asked.tools?.length) offered.push(names);

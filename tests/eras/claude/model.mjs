@@ -28,7 +28,7 @@ export const say = (text) => ({ content: { type: 'text', text }, stop_reason: 'e
 export const tool_results = ({ messages = [] }) =>
   messages.flatMap(({ content }) => (Array.isArray(content) ? content : [])).filter(({ type }) => type === 'tool_result');
 
-/** An endpoint that says what `turn` gives, which gets the request: use() or say(). */
+/** An endpoint that returns the result of `turn`, which gets the request: use() or say(). */
 export async function start_model(turn) {
   const server = createServer(async (request, response) => {
     let body = '';
@@ -57,7 +57,7 @@ export async function start_model(turn) {
   return { url: `http://127.0.0.1:${server.address().port}`, close: () => server.close() };
 }
 
-/** Runs Claude Code to its end, in this folder, with the servers of a file; all that it prints. */
+/** Runs Claude Code to its end, in this folder, with the servers of a file; returns everything that it prints. */
 export async function run_claude(claude, { folder, config, allowed, model, limit = 90_000 }) {
   const client = spawn(
     claude,

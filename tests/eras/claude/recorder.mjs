@@ -56,7 +56,7 @@ let asking; // the legacy call that waits for the client's answer
 const list = (modern, field, items) => ({
   result: { [field]: items, ...(modern && { resultType: 'complete', ttlMs: 0, cacheScope: 'private' }) },
 });
-/** One more tool, told before the call is answered. */
+/** One more tool, announced before the call is answered. */
 function change_tools() {
   tools = [tool('ask'), tool('another')];
   const _meta = { 'io.modelcontextprotocol/subscriptionId': listening };
@@ -108,7 +108,7 @@ function handle(message) {
         });
       if (twist === 'question') send({ id: 'question', method: 'elicitation/create', params: form });
       change_tools();
-      // With a twist, long enough to see what the client does about it.
+      // With a twist, long enough to see how the client reacts.
       return setTimeout(() => answer(said(`answered: ${JSON.stringify(params.inputResponses)}`)), twist ? 12_000 : 0);
     case undefined: // the answer to a legacy question
       change_tools();

@@ -1,4 +1,4 @@
-// The clients of the matrix: both major versions of the SDK, behind one face, so that each cell is asked alike.
+// The clients of the matrix: both major versions of the SDK, behind one interface, so that each cell is asked the same.
 import { Client as ClientV1 } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport as StdioV1 } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport as HttpV1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
@@ -52,7 +52,7 @@ const answers = {
 };
 
 export class Peer {
-  /** Every message that came in, in order, as the transport read it. */
+  /** Every message that arrived, in order, as the transport read it. */
   received = [];
   /** What the server asked, in order: { method, params }. */
   asked = [];
@@ -60,7 +60,7 @@ export class Peer {
   told = [];
   #kind;
   #limit;
-  #ever; // the SDK's own limit: callers give up before
+  #ever; // the SDK's own limit: callers give up earlier
   #wake = new Set();
 
   /** To a command line, or to a URL, with these headers. Connecting may take `limit` milliseconds, waiting for a message half of it. */
@@ -114,12 +114,12 @@ export class Peer {
     return this.client[method](params, { timeout: this.#ever });
   }
 
-  /** Changes of these kinds are told from now on. In the legacy era nobody asks for changes of lists. */
+  /** Changes of these kinds are announced from now on. In the legacy era nobody asks for changes of lists. */
   async listen({ resourceSubscriptions = [], ...lists }) {
     if (this.modern) return this.client.listen({ resourceSubscriptions, ...lists }, { timeout: this.#ever });
     for (const uri of resourceSubscriptions) await this.ask('subscribeResource', { uri });
   }
-  /** What a call must carry so that the server logs all it has to say. */
+  /** What a call must contain so that the server logs everything. */
   async log_everything() {
     if (this.modern) return { _meta: { [LOG_LEVEL_META_KEY]: 'debug' } };
     await this.client.setLoggingLevel('debug', { timeout: this.#ever });

@@ -9,13 +9,13 @@ const client_eras = {
   'v2-pinned': ['modern'],
 };
 
-/** The questions that a cell is asked: those that its server has an answer to. */
+/** The questions for a cell: those that its server can answer. */
 export function asked(server, { restarts }) {
   const names = [...Object.keys(questions), ...(restarts ? Object.keys(restart_questions) : [])];
   return names.filter((name) => !needs[name] || needs[name] in servers[server].words);
 }
 
-/** How many of them it must answer: directly all if the two have an era in common, else none; through mcpivot all. */
+/** How many of them it must answer: directly, all if the two share an era, otherwise none; through mcpivot, all. */
 export function expected(server, client, { through, restarts }) {
   const common = servers[server].eras.some((era) => client_eras[client].includes(era));
   return through || common ? asked(server, { restarts }).length : 0;

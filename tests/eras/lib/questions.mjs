@@ -1,4 +1,4 @@
-// What each cell of the matrix is asked: (peer, words) → nothing, or an error that says why not. Their order matters
+// What each cell of the matrix is asked: (peer, words) → nothing, or an error with the reason. Their order matters
 // only at the end: what changes the server's lists, and what ends the server, comes last.
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,7 +40,7 @@ const elicitations = (peer) => peer.asked.filter(({ method }) => method === 'eli
 const progress_in = (peer, since) =>
   peer.received.slice(since).filter(({ method }) => method === 'notifications/progress');
 
-/** Makes a call and waits until the server works on it: for its first progress. */
+/** Makes a call and waits until the server is working on it: for its first progress. */
 async function under_way(peer, call, options = {}) {
   const since = peer.received.length;
   const answer = peer.call(call, { onprogress: () => {}, ...options });
@@ -103,7 +103,7 @@ export const questions = {
   async progress(peer, { count: [call, expected, steps] }) {
     const since = peer.received.length;
     await good(peer, call, expected, { onprogress: () => {} });
-    // As the transport read it: the SDK forgets a progress that it reads together with the answer.
+    // As the transport read it: the SDK forgets progress that it reads together with the answer.
     const values = progress_in(peer, since).map(({ params }) => params.progress);
     assert.deepEqual(values, Array.from({ length: steps }, (_, index) => index + 1));
     const kinds = peer.received.slice(since).map(({ method }) => method);
@@ -150,9 +150,9 @@ export const questions = {
   },
 };
 
-/** Only mcpivot gets over these: (peer, words, world), where `world` ends and replaces the server. */
+/** Only mcpivot survives these: (peer, words, world), where `world` ends and replaces the server. */
 export const restart_questions = {
-  /** The call under way is answered by the next process, or with a report; the call after it by the next process. */
+  /** The call in flight is answered by the next process, or with a report; the call after it by the next process. */
   async 'crash in the middle'(peer, { long: [call, expected], echo }, world) {
     const { answer } = await under_way(peer, call);
     world.kill_server();
@@ -160,7 +160,7 @@ export const restart_questions = {
     assert.ok(said.includes(expected) || said.includes('[mcpivot]'), `the call was answered with ${JSON.stringify(said)}`);
     await good(peer, ...echo);
   },
-  /** The call under way is answered by the old process, later ones by the new one. */
+  /** The call in flight is answered by the old process, later ones by the new one. */
   async 'rebuild in the middle'(peer, { long: [call, expected], build, echo }, world) {
     await good(peer, build, world.build_name());
     const { answer } = await under_way(peer, call);
@@ -171,7 +171,7 @@ export const restart_questions = {
   },
 };
 
-/** The word that a question needs, where some server lacks it. */
+/** The word that a question needs, if some server lacks it. */
 export const needs = {
   'elicitation twice': 'elicit_twice',
   'progress across rounds': 'elicit_twice',

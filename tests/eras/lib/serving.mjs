@@ -1,4 +1,4 @@
-// `mcpivot serve` in a folder of its own, in front of one of the servers of the matrix, which can be killed and rebuilt;
+// `mcpivot serve` in its own folder, in front of one of the servers of the matrix, which can be killed and rebuilt;
 // and so can mcpivot.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
@@ -15,7 +15,7 @@ const mcpivot = process.env.MCPIVOT ?? here('../../../build/release/mcpivot');
 export const limit = 40_000;
 export const token = 'alice-0123456789abcdef';
 
-/** Until it gives something true. */
+/** Until it returns something true. */
 export async function eventually(what, action) {
   for (const end = Date.now() + limit; Date.now() < end; await sleep(50)) {
     const value = await action();
@@ -31,7 +31,7 @@ export class Serving {
   #arguments;
   #child;
 
-  /** Listens there, lets in who has the token, and has these further options. */
+  /** Listens there, admits whoever has the token, and has these further options. */
   async begin(server, listen, options = []) {
     const tokens = join(this.folder, 'tokens');
     writeFileSync(tokens, `alice ${token}\n`, { mode: 0o600 });
@@ -65,7 +65,7 @@ export class Serving {
   build(name) {
     writeFileSync(this.#build, name);
   }
-  /** All that run: a client that asks for one era, then for the other, has one for each. */
+  /** All that run: a client that asks for one era, then for the other, has one of each. */
   kill_servers() {
     const runs = (pid) => {
       try {

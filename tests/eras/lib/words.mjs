@@ -1,4 +1,4 @@
-// How each server calls what the questions are about. A word that a server lacks is a question that it isn't asked.
+// What each server calls the things that the questions are about. Without a word, a server isn't asked the question.
 const ours = {
   tools: ['echo', 'add', 'ask', 'wait', 'add_tool'],
   prompts: ['greet'],

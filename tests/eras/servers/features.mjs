@@ -1,4 +1,4 @@
-// The features that every cell of the matrix is asked for, written once for both major versions of the SDK. A dialect
+// The features that every cell of the matrix is tested for, written once for both major versions of the SDK. A dialect
 // (v1.mjs, v2.mjs) says how that SDK asks the client something, reports progress and logs.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
@@ -64,7 +64,7 @@ export function add_features(server, dialect, world) {
   });
   tool('wait', {}, async (_, extra) => {
     const aborted = new Promise((resolve) => dialect.signal(extra).addEventListener('abort', resolve));
-    await dialect.progress(extra, 1, 2); // so that the client knows where the call is
+    await dialect.progress(extra, 1, 2); // so that the client knows how far the call is
     await aborted;
     world.was_cancelled();
     return text('Waited in vain.');
@@ -109,5 +109,5 @@ export function add_features(server, dialect, world) {
   return { show_added: added };
 }
 
-/** What a server must say that it can, beyond what its features make the SDK say. */
+/** What a server must announce in addition to what its features make the SDK announce. */
 export const capabilities = { logging: {}, resources: { subscribe: true, listChanged: true } };

@@ -1,4 +1,4 @@
-// A server on version 1 of the SDK: it knows the legacy era only, and asks its client with requests of its own.
+// A server on version 1 of the SDK: it supports only the legacy era, and asks its client with its own requests.
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { completable } from '@modelcontextprotocol/sdk/server/completable.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';

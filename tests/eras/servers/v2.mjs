@@ -1,5 +1,5 @@
 // A server on version 2 of the SDK. It asks its client with `input_required`; in the legacy era the SDK makes
-// requests of that.
+// requests from that.
 import { NodeStreamableHTTPServerTransport, toNodeHandler, toWebRequest } from '@modelcontextprotocol/node';
 import {
   completable,
@@ -18,7 +18,7 @@ const dialect = {
   ResourceTemplate,
   completable,
   arguments: (shape) => z.object(shape),
-  /** The answers so far travel in `requestState`: nothing is kept here between two rounds. */
+  /** The answers so far are in `requestState`: nothing is kept here between two rounds. */
   async interview({ mcpReq }, questions, finish) {
     const answers = JSON.parse(mcpReq.requestState() ?? '[]');
     if (mcpReq.inputResponses?.answer) answers.push(mcpReq.inputResponses.answer);

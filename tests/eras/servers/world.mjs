@@ -5,14 +5,14 @@ import { readFileSync } from 'node:fs';
 export class World {
   /** What this "build" of the server is called: what the file said when the process started. */
   build = process.env.ERAS_BUILD ? readFileSync(process.env.ERAS_BUILD, 'utf8').trim() : 'unnamed';
-  /** Whether there is one more tool; a build whose name ends in + begins with it. */
+  /** Whether there is one more tool; a build whose name ends in + starts with it. */
   added = this.build.endsWith('+');
   /** Reaches subscribers that no instance knows of; set by a server whose instances live for one request. */
   notify;
   #sessions = new Set();
   #cancelled = Promise.withResolvers();
 
-  /** An instance that outlives a request: until `server` closes, changes are told through it. */
+  /** An instance that outlives a request: until `server` closes, changes are announced through it. */
   session(server, instance) {
     this.#sessions.add(instance);
     server.onclose = () => this.#sessions.delete(instance);

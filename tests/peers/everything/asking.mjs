@@ -133,7 +133,7 @@ export function server_requests() {
       },
       {
         ...options,
-        // A cancellation or progress of nothing means nothing; whether it arrives is left open.
+        // A cancellation or progress of nothing means nothing; it doesn't matter whether it arrives.
         ignore: ({ method }) => ['notifications/cancelled', 'notifications/progress'].includes(method),
       },
     ));

@@ -1,4 +1,4 @@
-// Calls that take their time: progress, and giving up on them.
+// Calls that take a while: progress, and cancelling them.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { same } from '../lib/same.mjs';
@@ -37,8 +37,8 @@ function servers_view({ tap }) {
   };
 }
 
-// server-everything goes on reporting progress on a call that was cancelled. Whether those late reports
-// arrive is left open.
+// server-everything keeps reporting progress on a call that was cancelled. It doesn't matter whether those late
+// reports arrive.
 const late_progress = ({ method, params }) => method === 'notifications/progress' && params.progress > 1;
 
 export function progress() {

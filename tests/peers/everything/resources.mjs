@@ -1,4 +1,4 @@
-// Resources and what is told about them, and the server's log.
+// Resources and notifications about them, and the server's log.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { attempt } from '../lib/peer.mjs';
@@ -124,7 +124,7 @@ export function resources() {
         await peer.received.until(random_message, 2); // the server sends one every 5 s
         results.push(await peer.call('toggle-simulated-logging', {}));
         const messages = peer.received.matching(random_message);
-        // Which of eight messages comes is random; what each must look like is not.
+        // Which of eight messages arrives is random; what each must look like is not.
         for (const { params } of messages)
           assert.match(params.data.toLowerCase(), new RegExp(`^${params.level}[- ]level[- ]message$`));
         const shapes = messages.map(({ params, ...rest }) => ({ ...rest, params: Object.keys(params) }));

@@ -1,4 +1,4 @@
-// Every tool that answers by itself, with arguments that it likes and that it does not.
+// Every tool that asks the client nothing, with arguments that it accepts and that it rejects.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { once } from 'node:events';
@@ -31,7 +31,7 @@ export function tools() {
   test('the list of tools is the same, with every field of every tool', () =>
     same(async ({ client }) => {
       const list = await client.listTools();
-      // A tool that a new version of the server adds is to be tested here too.
+      // A tool that a new version of the server adds should be tested here too.
       assert.deepEqual(
         list.tools.map(({ name }) => name).filter((name) => !name.startsWith('pivot_')),
         [
@@ -167,7 +167,7 @@ export function tools() {
         assert.equal(env.A_TEST, 'with spaces, = and é\nand a line');
         return { env, rest };
       },
-      // An environment has no order, but the text that tells it has one; so the text is left to the scenario.
+      // An environment has no order, but the text that shows it has one; so the text is left to the scenario.
       { env: { A_TEST: 'with spaces, = and é\nand a line', EMPTY: '' }, ignore: of_environment },
     ));
 

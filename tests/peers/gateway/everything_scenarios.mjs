@@ -13,7 +13,7 @@ const works = (result) => {
 const operation = 'trigger-long-running-operation';
 const research = 'simulate-research-query';
 
-/** Calls that answer by themselves: the tool, arguments that work, arguments that do not. */
+/** Calls that ask the client nothing: the tool, arguments that work, arguments that don't. */
 const plain_calls = [
   ['echo', { message: 'é 漢字 🙂 "quoted" \\ \u0007' }, {}],
   ['get-annotated-message', { messageType: 'success', includeImage: true }, { messageType: 'loud' }],
@@ -176,7 +176,7 @@ export const everything_tools = {
   },
 };
 
-// Only for the one that is asked for URIs which others have too.
+// Only for the server that is asked for URIs which others also have.
 export const everything_resources = {
   'every resource and template': async (side) => {
     const list = await side.resources('demo://');
@@ -228,17 +228,17 @@ export const everything_resources = {
   logging: async (side) => {
     const { client } = side.peer;
     const results = [];
-    // The server logs each subscription and its end at the level "info"; these are of nobody else's.
+    // The server logs each subscription and its end at the level "info"; these are of this server only.
     const uri = (number) => `demo://resource/dynamic/text/${900 + number}`;
     const about_ours = ({ method, params }) =>
       method === 'notifications/message' && /dynamic\/text\/9\d\d/.test(params.data);
     for (const [number, level] of ['debug', 'error', 'info'].entries()) {
       results.push(await client.setLoggingLevel(level));
-      // A gateway does not wait for all servers; behind this call, a daemon has heard of it, too.
+      // A gateway doesn't wait for all servers; after this call, a daemon has also received it.
       await side.call('echo', { message: 'the level is set' });
       results.push(works(await side.subscribe(uri(number))), works(await side.unsubscribe(uri(number))));
     }
-    // A daemon says this on another stream than its answers.
+    // A daemon sends this on another stream than its answers.
     await side.until(about_ours, 4);
     return { results, said: side.seen(about_ours) };
   },
@@ -251,7 +251,7 @@ export const everything_resources = {
     await side.until(random);
     results.push(works(await side.call('toggle-simulated-logging', {})));
     await side.peer.client.setLoggingLevel('info');
-    // Which of eight messages comes is random; what each must look like is not.
+    // Which of eight messages arrives is random; what each must look like is not.
     return { results, shape: Object.keys(side.seen(random)[0].params).sort() };
   },
 };

@@ -20,7 +20,7 @@ import { Peer } from '../lib/peer.mjs';
 import { Side } from './side.mjs';
 import { free_port } from '../lib/ports.mjs';
 
-/** Waits for what cannot be waited for otherwise. */
+/** Waits for what has no event. */
 export async function until(what, condition) {
   for (const end = Date.now() + patience; Date.now() < end;) {
     const found = await condition();
@@ -47,7 +47,7 @@ async function start_daemon() {
 }
 
 /**
- * What the client answers depends on the question alone, so that all servers can ask at once. A question that
+ * What the client answers depends only on the question, so that all servers can ask at once. A question that
  * may be answered later is: when the server has heard once that it takes time.
  */
 function answers_of(folder, peer) {
@@ -93,7 +93,7 @@ function make_folder() {
   return folder;
 }
 
-const marker = 'the-second-one'; // an argument that the server does not look at
+const marker = 'the-second-one'; // an argument that the server ignores
 
 export class Fleet {
   static names = ['one', 'two', 'files', 'memory', 'text', 'daemon'];

@@ -10,7 +10,7 @@ const works = (result) => {
   return result;
 };
 
-/** Asks one tool after the other; answers by tool. */
+/** Calls one tool after the other; returns the answers by tool. */
 async function ask_all(side, calls) {
   const results = [];
   for (const [tool, args] of calls) results.push([tool, works(await side.call(tool, args))]);

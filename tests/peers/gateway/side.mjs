@@ -1,5 +1,5 @@
-// One server as a client sees it, asked directly or through a gateway, in the same words: the names that the
-// gateway gives are put on and taken off here, and nowhere else.
+// One server as a client sees it, asked directly or through a gateway, in the same way: the prefixes that the
+// gateway uses are added and removed here, and nowhere else.
 import { comparable_result, notices_in } from '../lib/allowed.mjs';
 import { attempt } from '../lib/peer.mjs';
 import { normaliser } from '../lib/same.mjs';
@@ -24,7 +24,7 @@ export class Side {
     this.notices.push(...notices_in(result));
     return comparable_result(result);
   }
-  /** The same by way of the gateway's own tool, which also reaches servers that are not active. */
+  /** The same by way of the gateway's own tool, which also reaches inactive servers. */
   async call_by_way(tool, args) {
     if (!this.name) return this.call(tool, args);
     const result = await this.peer.call('pivot_call', { tool: this.prefix + tool, arguments: args });
@@ -75,7 +75,7 @@ export class Side {
     return resourceTemplates.filter(({ uriTemplate }) => uriTemplate.startsWith(scheme));
   }
 
-  // --- what came in since the scenario began -------------------------------------------------------------
+  // --- what arrived since the scenario began -------------------------------------------------------------
 
   begin() {
     this.#begin = this.peer.received.items.length;
@@ -123,7 +123,7 @@ export class Side {
       .map(({ params: { progressToken, ...step } }) => step);
   }
 
-  /** An outcome without what is never the same twice, and without the folder that is this client's own. */
+  /** An outcome without what always differs, and without the folder that belongs to this client. */
   comparable(outcome) {
     const text = JSON.stringify(normaliser().any(outcome)) ?? 'null';
     return JSON.parse(text.replaceAll(this.peer.folder, '<folder>'));

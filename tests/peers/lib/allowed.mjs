@@ -1,7 +1,7 @@
-// What mcpivot may answer otherwise than the server behind it: it offers tools of its own, tells the client of every
-// capability that a later generation might have, answers lists itself, and puts announcements of changes together.
+// What mcpivot may answer differently from the server behind it: it offers its own tools, tells the client of every
+// capability that a later generation might have, answers lists itself, and combines announcements of changes.
 
-/** The result of `initialize`, as far as it must be the server's. */
+/** The result of `initialize`, as far as it must equal the server's. */
 export const comparable_handshake = ({ capabilities, ...result }) => {
   const own = structuredClone(capabilities ?? {});
   for (const part of ['tools', 'prompts', 'resources']) {
@@ -13,20 +13,20 @@ export const comparable_handshake = ({ capabilities, ...result }) => {
   return { ...result, capabilities: own };
 };
 
-/** The result of `tools/list`, as far as it must be the server's. */
+/** The result of `tools/list`, as far as it must equal the server's. */
 export const comparable_tools = ({ tools, ...result }) => ({
   ...result,
   tools: tools.filter(({ name }) => !name.startsWith('pivot_')),
 });
 
-/** A notification or request that came from the server; undefined leaves it out. */
+/** A notification or request from the server; undefined leaves it out. */
 export const comparable_message = (message) => (/\/list_changed$/.test(message.method) ? undefined : message);
 
-/** Whether the answers to a method must be the server's byte for byte. */
+/** Whether the answers to a method must equal the server's byte for byte. */
 export const must_be_bytes = (method) =>
   method !== 'initialize' && !/list$/.test(method) && method !== 'ping';
 
-/** A whole answer, as far as it must be the server's. */
+/** A whole answer, as far as it must equal the server's. */
 export function comparable_answer(method, answer) {
   const comparable = { initialize: comparable_handshake, 'tools/list': comparable_tools }[method];
   return comparable && answer.result ? { ...answer, result: comparable(answer.result) } : answer;
@@ -45,7 +45,7 @@ export const notices_in = ({ content = [], failed }) => [
   ...(failed?.message.match(notices_in_error) ?? []),
 ];
 
-/** The result of `tools/call`, as far as it must be the server's. */
+/** The result of `tools/call`, as far as it must equal the server's. */
 export function comparable_result({ content, failed, structuredContent, ...rest }) {
   if (failed) return { failed: { ...failed, message: failed.message.replace(notices_in_error, '') } };
   const result = content ? { ...rest, content: content.slice(notices_before(content)) } : rest;

@@ -1,4 +1,4 @@
-// A server for what server-everything never does: it pings its client, gives up on a question, follows the
+// A server for what server-everything never does: it pings its client, withdraws a question, follows the
 // client's progress, reports progress of a task after the task's first answer, and sends messages of its own
 // making.
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
@@ -27,8 +27,8 @@ const question = (text) => ({
   params: { messages: [{ role: 'user', content: { type: 'text', text } }], maxTokens: 10 },
 });
 
-// The progress that the client reports is read off the wire: the SDK forgets whom to tell when it comes with
-// the answer.
+// The progress that the client reports is read off the wire: the SDK drops progress that arrives with the
+// answer.
 const transport = new StdioServerTransport();
 const progress_reports = [];
 transport.onmessage = ({ method, params }) =>
@@ -90,7 +90,7 @@ const tools = {
   },
 };
 
-/** Answers with a task at once; `finish_task` makes it go on. */
+/** Answers with a task at once; `finish_task` completes it. */
 async function start_task(extra) {
   const task = await extra.taskStore.createTask({ ttl: 60_000, pollInterval: 10 });
   tools.finish_task = async () => {

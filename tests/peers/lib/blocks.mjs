@@ -1,6 +1,6 @@
 // The code blocks of a Markdown file, each with the comment that says how the tests follow it:
 //   <!-- follow: HOW -->        on the line before the block; readme.test.mjs knows each HOW
-//   <!-- not run: WHY -->       for what cannot be followed here
+//   <!-- not run: WHY -->       for what can't be followed here
 import { readFileSync } from 'node:fs';
 
 /** [{ line, section, language, how, why_not, text }], and the lines that are indented code instead. */

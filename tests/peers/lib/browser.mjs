@@ -14,7 +14,7 @@ function remember(response) {
   }
 }
 
-/** `elsewhere`: the browser is on another machine, where nobody listens on the address that it comes back to. */
+/** `elsewhere`: the browser is on another machine, where nothing listens on the redirect address. */
 async function visit(url, form, elsewhere) {
   if (elsewhere && new URL(url).pathname === '/callback') return { url, status: 0, text: '' };
   const response = await fetch(url, {

@@ -16,11 +16,11 @@ const reference = (name) => [
 export const everything = [...reference('everything'), 'stdio'];
 /** The same as a daemon; it listens on the port in the variable PORT. */
 export const everything_daemon = [...reference('everything'), 'streamableHttp'];
-/** Its folders are the client's roots, or its arguments until it knows them. */
+/** Its folders are the client's roots, or its arguments until it knows the roots. */
 export const filesystem = reference('filesystem');
-/** It keeps what it learns in the file in the variable MEMORY_FILE_PATH. */
+/** It stores what it learns in the file in the variable MEMORY_FILE_PATH. */
 export const memory = reference('memory');
-/** A program that is no server, but describes its tools. */
+/** A program that isn't a server, but describes its tools. */
 export const text_tools = [process.execPath, here('../../../examples/cli-tools/text.mjs')];
 
 /** Our own server, for what server-everything never does. */
@@ -39,7 +39,7 @@ export const tools_from = (command) => [mcpivot, '--tools-from', command.join(' 
 /** All servers of a configuration file, behind one mcpivot. */
 export const gateway = (file) => [mcpivot, '--config', file];
 
-/** Makes a Node server write down, byte for byte, what it reads and writes; see server-tap.cjs. */
+/** Makes a Node server record, byte for byte, what it reads and writes; see server-tap.cjs. */
 export const tapped = ([node, ...rest]) => [node, '--require', here('server-tap.cjs'), ...rest];
 
 /** How long to wait for anything before a test fails, in milliseconds. */
@@ -49,10 +49,10 @@ const scratch = mkdtempSync(join(tmpdir(), 'mcpivot-peers-'));
 process.on('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
 let folders = 0;
-/** A new path for a folder of one test's own; it is removed when the tests end. */
+/** A new path for a test's own folder; it is removed when the tests end. */
 export const scratch_path = () => join(scratch, String(++folders));
 
-/** Given to both ways, so that an mcpivot under test leaves the user's own files alone, and knows nothing from the
+/** Given to both ways, so that the tested mcpivot leaves the user's own files alone, and knows nothing from the
  * test before. */
 export const environment = {
   XDG_STATE_HOME: join(scratch, 'state'),

@@ -23,7 +23,7 @@ function end_of_value(text, at) {
   return at;
 }
 
-/** Where the value at `path` stands in a JSON object's text, as [begin, end]; undefined if there is none. */
+/** Where the value at `path` is in a JSON object's text, as [begin, end]; undefined if there is none. */
 export function span(text, ...path) {
   const skip = (at) => at + text.slice(at).match(/^[\s,:]*/)[0].length;
   let found = [skip(0), text.length];

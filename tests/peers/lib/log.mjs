@@ -5,7 +5,7 @@ export class Log {
   #waiting = new Set();
   items = [];
 
-  /** `name` and `describe()` go into the error of a wait that was in vain. */
+  /** `name` and `describe()` go into the error of a wait that timed out. */
   constructor(name, describe = () => '') {
     this.name = name;
     this.describe = describe;
@@ -21,7 +21,7 @@ export class Log {
     return this.items.filter(typeof match === 'string' ? (item) => item.method === match : match);
   }
 
-  /** The `count`th matching item, as soon as it is there. Fails when that takes too long. */
+  /** The `count`th matching item, as soon as it exists. Fails when that takes too long. */
   until(match, count = 1) {
     return new Promise((resolve, reject) => {
       const waiting = {

@@ -1,4 +1,4 @@
-// A client made with the official SDK that writes down every message it gets, and whose answers to the
+// A client made with the official SDK that records every message it gets, and whose answers to the
 // server's requests a scenario can choose.
 import { EventEmitter } from 'node:events';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -38,8 +38,8 @@ const answers = () => ({
 });
 
 /**
- * A second after each answer that is an error the SDK asks for what came behind it on that stream, and
- * server-everything then says again what it said on all of its streams.
+ * A second after each answer that is an error, the SDK asks for what came after it on that stream, and
+ * server-everything then repeats what it sent on all of its streams.
  */
 // Node closes a connection that was idle for 5 s, and a request that crosses that is lost; mcpivot never keeps one that
 // long. This is about the peer without mcpivot, with which its results are compared.
@@ -63,7 +63,7 @@ class PatientClient extends Client {
 }
 
 export class Peer {
-  /** The requests, answers and notifications that came in and went out, in order. */
+  /** The requests, answers and notifications that arrived and were sent, in order. */
   received = new Log('messages from the server', () => this.#stderr.end());
   sent = new Log('messages to the server', () => this.#stderr.end());
   /** What this client answers, by method; a scenario puts its own functions (params, extra) here. */
@@ -123,7 +123,7 @@ export class Peer {
     return peer;
   }
 
-  /** Calls a tool; a failure is a value too. */
+  /** Calls a tool; a failure is also a value. */
   call(name, args, options) {
     return attempt(() => this.client.callTool({ name, arguments: args }, undefined, options));
   }
@@ -135,7 +135,7 @@ export class Peer {
   }
 }
 
-/** What an action gives, or how it fails, as something to compare. */
+/** The result of an action, or how it fails, as something to compare. */
 export async function attempt(action) {
   try {
     return await action();

@@ -1,4 +1,4 @@
-// A home and a folder of their own, in which the commands of the documentation are followed as a reader would:
+// A separate home and folder, in which the commands of the documentation are followed as a reader would:
 // with mcpivot on the PATH, a client that stays connected, and daemons. `claude` is a stand-in that remembers
 // what `claude mcp add` was told, be it a command or a URL; the client that then connects is the official SDK's.
 import { spawn, spawnSync } from 'node:child_process';
@@ -33,7 +33,7 @@ require('node:fs').writeFileSync(process.env.HOME + '/added.json', JSON.stringif
 
 const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Until the action gives something true; its last failure if it never does. */
+/** Until the action returns something true; its last failure if it never does. */
 export async function eventually(action, what) {
   const end = Date.now() + patience;
   for (let last = ''; ; await sleep(50)) {
@@ -63,7 +63,7 @@ export class Place {
   home = join(this.#root, 'home');
   folder = join(this.#root, 'project');
 
-  /** Blocks speak of port 8080, or 7420; here it is one that is free. */
+  /** Blocks use port 8080, or 7420; here it is one that is free. */
   static async make() {
     const place = new Place();
     place.port = await free_port();
@@ -106,7 +106,7 @@ export class Place {
     return done.stdout;
   }
 
-  /** Without blocking, so that a client or a daemon in this process goes on. */
+  /** Without blocking, so that a client or a daemon in this process continues. */
   async shell_beside(line, folder = this.folder) {
     const child = spawn('bash', ['-c', `exec 2>&1\n${line}`], {
       cwd: folder,
@@ -139,7 +139,7 @@ export class Place {
     }
   }
 
-  /** A client connects to this command, and stays until the end. */
+  /** A client connects to this command, and stays connected until the end. */
   async connect([command, ...args], folder = this.folder) {
     return this.#connect(new StdioClientTransport({ command, args, cwd: folder, env: this.env, stderr: 'ignore' }));
   }

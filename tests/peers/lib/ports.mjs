@@ -1,4 +1,4 @@
-// A port of this machine that nobody listens on now.
+// A port of this machine on which nothing listens now.
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 

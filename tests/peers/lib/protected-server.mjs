@@ -1,5 +1,5 @@
 // A real authorization server (oidc-provider: discovery, dynamic registration, PKCE, refresh tokens that rotate, resource
-// indicators, pages to sign in on) and an MCP server on the official SDK that takes nothing but its tokens.
+// indicators, pages to sign in on) and an MCP server on the official SDK that accepts only its tokens.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { randomUUID } from 'node:crypto';
@@ -21,10 +21,10 @@ async function close(server) {
 export class Issuer {
   /** How often each of these happened. */
   counts = { registrations: 0, authorizations: 0, refreshes: 0, failed_refreshes: 0, tokens: 0 };
-  /** What it was asked for, whether it answers or not; and what answers instead of it, if that returns true. */
+  /** The requests it got, whether it answers or not; and what answers instead of it, if that returns true. */
   requests = [];
   instead;
-  /** What it handed out: none of it may be seen anywhere else. */
+  /** What it issued: none of it may be seen anywhere else. */
   secrets = new Set();
   #server;
 
@@ -77,16 +77,16 @@ export class Issuer {
     return this.provider.callback()(request, response);
   }
 
-  /** What a token is good for; nothing if it is none of ours, or expired, or forgotten. */
+  /** What a token is good for; undefined if it isn't ours, or expired, or was forgotten. */
   async token(value) {
     const token = await this.provider.AccessToken.find(value);
     return token && !this.forgotten?.has(value) ? { audience: token.aud, scopes: token.scope?.split(' ') ?? [], account: token.accountId } : undefined;
   }
-  /** All access tokens so far are worth nothing any more; those that follow live as long as they may. */
+  /** All access tokens so far become invalid; those that follow live as long as they may. */
   expire_tokens() {
     this.forgotten = new Set(this.secrets);
   }
-  /** Nor are the grants behind them. */
+  /** So do the grants behind them. */
   async revoke_all() {
     this.expire_tokens();
     for (const secret of this.secrets) await (await this.provider.RefreshToken.find(secret))?.destroy();
@@ -100,7 +100,7 @@ export class ProtectedServer {
   requests = [];
   /** Answers instead of it, if that returns true. */
   instead;
-  /** The calls that it took. */
+  /** The calls that it accepted. */
   calls = [];
   #server;
   #sessions = new Map();

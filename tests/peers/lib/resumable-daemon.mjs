@@ -1,5 +1,5 @@
 // An HTTP daemon made with the SDK: sessions, and streams that can be resumed. `count` has an effect, `read` has
-// none, `drop` breaks its own stream off and answers later, `arrivals` tells what came in which order.
+// none, `drop` breaks its own stream off and answers later, `arrivals` returns what arrived in which order.
 //
 // usage: node resumable-daemon.mjs PORT
 import { randomUUID } from 'node:crypto';

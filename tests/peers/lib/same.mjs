@@ -6,7 +6,7 @@ import { comparable_answer, comparable_message } from './allowed.mjs';
 import { everything, through } from './commands.mjs';
 import { every_capability, Peer, prepared } from './peer.mjs';
 
-// --- what is never the same twice --------------------------------------------------------------------------
+// --- what always differs -----------------------------------------------------------------------------------
 
 const names = [
   // [the kind, how it looks]: task ids and elicitation ids are random.
@@ -84,13 +84,13 @@ function transcript(peer, ignore, begin) {
 
 // --- the two ways ------------------------------------------------------------------------------------------
 
-/** What the server had to say so far has come when it has answered a call. */
+/** Everything the server had to send so far has arrived once it has answered a call. */
 const fence = (peer) => peer.client.callTool({ name: 'echo', arguments: { message: 'fence' } });
 
 /** Waits until the server knows its client, so that nothing of that falls into the scenario. */
 async function settled(peer, server, { capabilities = every_capability }) {
   if (server === everything && capabilities.roots) {
-    // Comes 0.35 s after the handshake.
+    // Arrives 0.35 s after the handshake.
     await peer.received.until(({ params }) => /^Roots updated/.test(params?.data));
   } else {
     await fence(peer);
@@ -110,7 +110,7 @@ async function play(
     peer = await Peer.connect(command, options);
     const begin = settle ? await settled(peer, server, options) : 0;
     const outcome = await scenario(peer);
-    await fence(peer); // whatever came too much, such as a second answer, comes before
+    await fence(peer); // anything superfluous, such as a second answer, arrives before
     const { any, message } = normaliser();
     const messages = transcript(peer, ignore, begin).map(message);
     if (unordered) messages.sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1));

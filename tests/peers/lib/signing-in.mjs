@@ -1,4 +1,4 @@
-// For tests of signing in: an authorization server, a server that takes nothing but its tokens, and a user's home, with a
+// For tests of signing in: an authorization server, a server that accepts only its tokens, and a user's home, with a
 // browser or without, in which mcpivots run.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -34,13 +34,13 @@ export class Home {
     };
     if (browses) this.browse_with(browser);
   }
-  /** The browser is this script, which gets the address. */
+  /** The browser is this script, which gets the URL. */
   browse_with(script) {
     this.env.BROWSER = join(this.root, 'browser');
     writeFileSync(this.env.BROWSER, `#!/bin/sh\nexec ${process.execPath} ${script} "$1"\n`);
     chmodSync(this.env.BROWSER, 0o755);
   }
-  /** The addresses that were opened in the browser. */
+  /** The URLs that were opened in the browser. */
   get tabs() {
     const file = join(this.root, 'tabs');
     return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
@@ -55,7 +55,7 @@ export class Home {
     this.clients.push(client);
     return client;
   }
-  /** A command of mcpivot's, and what it printed; `input` may be a function of what it prints. */
+  /** One of mcpivot's commands, and what it printed; `input` may be a function of what it prints. */
   async run(args, input) {
     const child = spawn(mcpivot, args, { env: this.env, stdio: ['pipe', 'pipe', 'pipe'] });
     let out = '';

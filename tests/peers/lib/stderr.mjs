@@ -2,7 +2,7 @@
 export class Stderr {
   #text = '';
 
-  /** Without a stream, for what writes none of it to us, it stays empty. */
+  /** Without a stream, for what writes none to us, it stays empty. */
   constructor(stream) {
     stream?.setEncoding('utf8').on('data', (text) => (this.#text = (this.#text + text).slice(-20_000)));
   }
@@ -13,7 +13,7 @@ export class Stderr {
   }
 
   /**
-   * Throws what a sanitizer said, which otherwise nobody would notice. Call it when the process has ended.
+   * Throws what a sanitizer said, which would otherwise go unnoticed. Call it when the process has ended.
    */
   check() {
     const found = this.#text.match(/^.*(Sanitizer:|runtime error:)[^]*/m);
