@@ -1,4 +1,4 @@
-// A benchmark's bars: a line for each, PASS or FAIL, and whether all of them are cleared.
+// A benchmark's bars: one line for each, PASS or FAIL, and whether all of them are met.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// What does a call of a CLI tool cost through mcpivot, against starting the same program directly? Both in
-// turn, in one run, each from the request to the whole answer; and how many calls a second there are when
-// 200 are made at once.
+// What does a call of a CLI tool cost through mcpivot, compared with starting the same program directly? Both
+// in turn, in one run, each from the request to the complete answer; and how many calls a second there are
+// when 200 are made at once.
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 constexpr double most_extra_ms = 1.5;
 constexpr std::string_view text = "a text of a common length, as a model would write it";
 
-// Starts the program, reads all that it prints, and waits for its end.
+// Starts the program, reads everything that it prints, and waits for its end.
 Clock::duration run_directly(const std::string& program) {
   const auto begin = Clock::now();
   int ends[2];

@@ -108,7 +108,7 @@ Clock::duration Client::stream(size_t calls, size_t in_flight) {
   return duration;
 }
 
-// Sends a request and waits for its answer; the clock stops before the answer is looked at.
+// Sends a request and waits for its answer; the clock stops before the answer is checked.
 Client::Answer Client::exchange(uint64_t id, std::string_view request) {
   subject_.send(request);
   for (;;) {
@@ -129,7 +129,7 @@ Clock::duration Client::timed_call(uint64_t id, std::string_view request, std::s
   return answer.arrived - begin;
 }
 
-// Nothing for a notification, which may come at any time.
+// Empty for a notification, which may arrive at any time.
 std::optional<Client::Answer> Client::parse(std::string_view line) {
   simdjson::dom::element message;
   if (parser_.parse(line.data(), line.size(), false).get(message) != simdjson::SUCCESS)
@@ -143,7 +143,7 @@ std::optional<Client::Answer> Client::parse(std::string_view line) {
   return answer;
 }
 
-// Each call has one answer, in whatever order, and its own text came back.
+// Each call has one answer, in whatever order, and its own text was returned.
 void Client::check_stream(std::string_view answers, uint64_t first_id, size_t calls) {
   std::vector<bool> answered(calls, false);
   size_t count = 0;

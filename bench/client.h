@@ -1,4 +1,4 @@
-// The MCP client of the benchmark: it shakes hands with a subject, makes calls of it, times them, and checks
+// The MCP client of the benchmark: it initializes a subject, makes calls, times them, and checks
 // every answer in full once the clock has stopped (the id, the text, valid JSON), so that a broken proxy
 // cannot look fast. Everything here throws SubjectError.
 #pragma once
@@ -26,14 +26,14 @@ class Client {
   // The rest of the handshake. Must come before any call.
   void finish_handshake();
 
-  // One call of about 200 bytes, answered with the text that it carries.
+  // One call of about 200 bytes, answered with the text that it contains.
   Clock::duration call_with_text();
 
   // One small call, answered with a text of `size` bytes.
   Clock::duration call_for_size(size_t size);
 
-  // `calls` calls of about 200 bytes, never more than `in_flight` of them unanswered. Each is a write() of
-  // its own, as with any real client.
+  // `calls` calls of about 200 bytes, never more than `in_flight` of them unanswered. Each is a separate
+  // write(), as with any real client.
   Clock::duration stream(size_t calls, size_t in_flight);
 
  private:

@@ -34,7 +34,7 @@ constexpr std::chrono::seconds until_idle{3};
 using Turn = std::function<void(Contestant&)>;
 using Samples = std::vector<double>;
 
-// One after the other, beginning with another one in each round. A subject that fails leaves the contest.
+// One after the other, starting with another one in each round. A subject that fails leaves the contest.
 void give_turns(std::vector<Contestant>& contestants, size_t round, const Turn& turn) {
   for (size_t i = 0; i < contestants.size(); ++i) {
     Contestant& contestant = contestants[(round + i) % contestants.size()];

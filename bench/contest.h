@@ -59,13 +59,13 @@ struct Contestant {
   std::vector<std::string> command;
   bool is_proxy = true;  // the server alone has no memory rows
   bool installed = true;
-  std::string failure;             // why it was taken out of the contest; empty: it was not
-  std::string helpers;             // the processes that it keeps besides the server
+  std::string failure;             // why it was removed from the contest; empty: it wasn't
+  std::string helpers;             // the processes that it runs besides the server
   std::unique_ptr<Client> client;  // while a pass runs
   std::map<Row, std::vector<double>> samples;
 
   bool takes_part() const { return installed && failure.empty(); }
-  // The median over all rounds.
+  // The median of all rounds.
   std::optional<double> value(Row row) const;
 };
 
@@ -75,6 +75,6 @@ struct Plan {
   size_t rounds = 10;
 };
 
-// Measures all contestants. One that misbehaves gets its `failure` and is left out from there on.
+// Measures all contestants. One that misbehaves gets its `failure` and is omitted from then on.
 void run_contest(std::vector<Contestant>& contestants, const Plan& plan, const Cores& cores,
                  const std::filesystem::path& server);

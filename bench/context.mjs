@@ -1,5 +1,5 @@
 // What five real servers cost a model's context: natively, and through mcpivot with none and with one of them
-// active. Counted is what a client puts before the model: the definitions of the tools, and the instructions.
+// active. Counted is what a client gives to the model: the definitions of the tools, and the instructions.
 //
 //   ./dev bench context [--check]
 //
@@ -49,7 +49,7 @@ const servers = {
 
 // --- a client ----------------------------------------------------------------------------------------------
 
-/** As small as it can be, so that nothing is changed on the way. */
+/** As small as possible, so that nothing is changed on the way. */
 class Client {
   #id = 0;
   #open = new Map();
@@ -141,7 +141,7 @@ async function through_mcpivot(active) {
   const file = join(folder, 'mcpivot.json');
   const config = JSON.stringify({ mcpServers: Object.fromEntries(entries) });
   writeFileSync(file, config);
-  // The instructions of a server are known when it has started once, as in a client's second session.
+  // The instructions of a server are known once it has started once, as in a client's second session.
   const mcpivot = {
     command: here('../build/release/mcpivot'),
     args: ['--config', file],

@@ -1,5 +1,5 @@
-// The HTTP daemon behind every subject of http_bench: as small and as quick as it can be, so that what the
-// benchmark sees is the proxy. One thread, epoll, Streamable HTTP without sessions; its one tool, `echo`,
+// The HTTP daemon behind every subject of http_bench: as small and as fast as it can be, so that what the
+// benchmark measures is the proxy. One thread, epoll, Streamable HTTP without sessions; its one tool, `echo`,
 // returns {"text": …} or makes {"size": N} bytes of text.
 //
 // usage: echo_daemon [PORT]; it prints the port, which it chooses if it is given none.

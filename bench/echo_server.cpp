@@ -1,8 +1,8 @@
-// The MCP server behind every subject of the benchmark: as small and as quick as it can be, so that what the
-// benchmark sees is the proxy. Its one tool, `echo`, returns {"text": …} or makes {"size": N} bytes of text.
-// {"hang": true} is never answered, {"version": true} with the size of the server's own file, which a new
-// build changes. ECHO_TOOLS in the environment makes it list more tools, ECHO_START_MS makes it start slowly.
-// All messages of one read() are answered with one write().
+// The MCP server behind every subject of the benchmark: as small and as fast as it can be, so that what the
+// benchmark measures is the proxy. Its one tool, `echo`, returns {"text": …} or makes {"size": N} bytes of
+// text; {"hang": true} is never answered, {"version": true} with the size of the server's own file, which a
+// new build changes. ECHO_TOOLS in the environment makes it list more tools, ECHO_START_MS makes it start
+// slowly. All messages of one read() are answered with one write().
 //
 // usage: echo_server [--start-ms N] [--stubborn] [--modern] [--changing]; stubborn, it has a helper and both
 // outlive the end of stdin; modern, it speaks protocol version 2026-07-28 and nothing else; changing, each
@@ -84,7 +84,7 @@ class Output {
 
 struct Request {
   std::string_view id;      // empty: a notification
-  std::string_view method;  // with its quotes; empty: an answer, which is none of our business
+  std::string_view method;  // with its quotes; empty: an answer, which doesn't concern us
   std::string_view params;
 };
 
@@ -287,7 +287,7 @@ size_t answer_lines(EchoServer& server, std::string_view input, size_t fresh) {
 
 int main(int argc, char** argv) {
   const std::vector<std::string_view> arguments(argv + 1, argv + argc);
-  // For a server that takes its time to start.
+  // For a server that is slow to start.
   const char* delay = std::getenv("ECHO_START_MS");
   if (const auto at = std::ranges::find(arguments, "--start-ms"); arguments.end() - at > 1)
     delay = at[1].data();

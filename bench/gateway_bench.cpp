@@ -1,6 +1,6 @@
-// What do fifty servers with forty tools each cost behind one mcpivot? How long until all are warm, against
-// the start of one; how long `tools/list` takes with all of them active; what it costs to find the right one
-// of fifty for a call, against an mcpivot with one server; and how much memory mcpivot needs.
+// What do fifty servers with forty tools each cost behind one mcpivot? How long until all are ready, compared
+// with the start of one; how long `tools/list` takes with all of them active; what it costs to find the right
+// one of fifty for a call, compared with an mcpivot with one server; and how much memory mcpivot needs.
 //
 // For the calls, all processes share one core and the contestants take turns, call by call. A second mcpivot
 // with one server shows what difference is noise.
@@ -47,7 +47,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-// A client of the plainest kind: it asks one thing at a time.
+// The simplest kind of client: it asks one thing at a time.
 class Asker {
  public:
   explicit Asker(const std::vector<std::string>& command) : subject_(command) {}
@@ -64,7 +64,7 @@ class Asker {
   // From exec to the answer of `initialize`.
   double hello_ms() const { return hello_ms_; }
 
-  // The whole line of the answer; valid until the next one.
+  // The complete line of the answer; valid until the next one.
   std::string_view ask(std::string_view method, std::string_view params) {
     return exchange(fmt::format(R"({{"jsonrpc":"2.0","id":{},"method":"{}","params":{}}})"
                                 "\n",
@@ -107,7 +107,7 @@ class Asker {
   std::int64_t id_ = 0;
 };
 
-// A configuration in this folder with so many servers, all active.
+// A configuration in this folder with this many servers, all active.
 std::string config_file(const fs::path& folder, const std::string& server, int how_many) {
   const fs::path path = folder / fmt::format("{}.json", how_many);
   std::ofstream out(path);

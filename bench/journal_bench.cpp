@@ -38,7 +38,7 @@ void sleep_until(Clock::time_point time) {
   }
 }
 
-// The journal's thread gets every core but the one of the calls. False: there is no such thread.
+// The journal's thread gets every core except that of the calls. False: there is no such thread.
 bool move_writer(pid_t pid, int core) {
   bool moved = false;
   for (const auto& task : fs::directory_iterator(fmt::format("/proc/{}/task", pid))) {
@@ -103,7 +103,7 @@ double seconds_of(const rusage& use) {
   return of(use.ru_utime) + of(use.ru_stime);
 }
 
-// What all threads but this one have computed.
+// What all other threads have computed.
 double others_busy() {
   rusage all{};
   rusage own{};

@@ -36,7 +36,7 @@ bool Members::skip_space() {
   return at_ != end_;
 }
 
-// From the opening quote to behind the closing one: the first quote with an even number of backslashes before
+// From the opening quote to after the closing one: the first quote with an even number of backslashes before
 // it.
 bool Members::skip_string() {
   const char* const begin = at_ + 1;

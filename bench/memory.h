@@ -22,5 +22,5 @@ struct Helper {
   double memory = 0;  // megabytes
 };
 
-// The processes below `pid`, except those that run `server`: what a proxy keeps running for itself.
+// The processes below `pid`, except those that run `server`: what a proxy runs for itself.
 std::vector<Helper> helpers_of(pid_t pid, const std::filesystem::path& server);

@@ -1,4 +1,4 @@
-// The command line of a benchmark. Each knows --help; what it does not know goes to stderr with its usage,
+// The command line of a benchmark. Each supports --help; unknown words are reported on stderr with its usage,
 // and it exits with 2.
 #pragma once
 
@@ -32,7 +32,7 @@ class CommandLine {
     options_[name] = std::move(take);
   }
 
-  // In the order in which they are given.
+  // In the order in which they were given.
   void read(int argc, char** argv) const {
     for (int i = 1; i < argc; ++i) {
       const std::string_view name = argv[i];
@@ -59,10 +59,10 @@ class CommandLine {
   std::map<std::string_view, std::function<void(std::string_view)>> options_;
 };
 
-// What most benchmarks know, and nothing else.
+// The options that most benchmarks have.
 struct UsualOptions {
   bool quick = false;  // fewer rounds
-  bool check = false;  // exit with 1 if a bar is not cleared
+  bool check = false;  // exit with 1 if a bar is not met
 };
 
 inline UsualOptions usual_options(std::string_view program, int argc, char** argv) {

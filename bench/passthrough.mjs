@@ -78,7 +78,7 @@ const features = {
     attempt(() => client.request({ method: 'no/such-method' }, EmptyResultSchema)),
   ping: ({ client }) => client.ping(),
   progress: async (peer) => {
-    // Read off the wire: the SDK drops a step that comes together with the answer.
+    // Read off the wire: the SDK drops a step that arrives together with the answer.
     const options = { onprogress: () => {} };
     const result = await peer.call('trigger-long-running-operation', { duration: 0.3, steps: 3 }, options);
     await attempt(() => peer.received.until('notifications/progress', 3));
@@ -380,7 +380,7 @@ const same = (a, b) => {
   }
 };
 
-/** What got lost, compared with a direct connection. */
+/** What was lost, compared with a direct connection. */
 function compared(reference, outcomes) {
   const all = Object.keys(reference).filter((feature) => !reference[feature].error);
   const lost = all.filter((feature) => !same(outcomes[feature], reference[feature]));

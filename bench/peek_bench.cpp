@@ -1,5 +1,5 @@
-// How fast is a message read? read_message() validates the whole line and finds what decides its way, in one
-// pass. For comparison, the same line through simdjson (on demand, the same members looked up, all of it
+// How fast is a message read? read_message() validates the whole line and finds what determines its path, in
+// one pass. For comparison, the same line through simdjson (on demand, the same members looked up, all of it
 // walked) and through Boost.JSON's full parser.
 #include <benchmark/benchmark.h>
 #include <simdjson.h>

@@ -1,6 +1,6 @@
 // What does it cost to have mcpivot between a client and its server? This program compares it with no proxy
-// at all, a bare byte relay (the floor) and mcp-sitter, on one core, and holds the result against the
-// project's bars. The programs are found from its own place: its folder, and mcp-sitter in tests/peers two
+// at all, a bare byte relay (the floor) and mcp-sitter, on one core, and compares the result with the
+// project's bars. The programs are found from its own path: its folder, and mcp-sitter in tests/peers two
 // folders up.
 #include <fmt/format.h>
 #include <unistd.h>
@@ -105,7 +105,7 @@ void save(const fs::path& file, const std::string& text) {
 
 int main(int argc, char** argv) {
   const Options options = read_options(argc, argv);
-  setenv("XDG_CACHE_HOME", "/dev/null", 1);  // the start is that of a server not known before
+  setenv("XDG_CACHE_HOME", "/dev/null", 1);  // the start is that of a server not known yet
   const fs::path folder = fs::read_symlink("/proc/self/exe").parent_path();
   const fs::path server = folder / "echo_server";
   const Cores cores;

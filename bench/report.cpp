@@ -19,7 +19,7 @@ struct Rule {
   double limit;
 };
 
-// What the project asks of itself. A row where more is better has a lower limit, any other an upper one.
+// What the project demands of itself. A row where more is better has a lower limit, any other an upper one.
 constexpr std::array<Rule, 6> rules = {{{Row::round_trip_p50, Limit::ratio_to_floor, 1.20},
                                         {Row::stream, Limit::ratio_to_floor, 0.75},
                                         {Row::medium_result, Limit::ratio_to_floor, 1.25},
@@ -99,7 +99,7 @@ Line line_of(const Cast& cast, const RowInfo& info) {
           cell(cast.bridged, info),    ratio_cell(ratio(cast.bridged, cast.mcpivot, info.row))};
 }
 
-// Why there is nothing to compare.
+// Why there is nothing to compare with.
 std::string reason_for_nothing(std::initializer_list<const Contestant*> compared) {
   for (const Contestant* contestant : compared) {
     if (!contestant->installed) return contestant->name + " is not installed";

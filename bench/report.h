@@ -1,4 +1,4 @@
-// What the contest came to: the table, the bars that mcpivot must clear, and both as JSON.
+// The result of the contest: the table, the bars that mcpivot must meet, and both as JSON.
 #pragma once
 
 #include <filesystem>
@@ -26,6 +26,6 @@ struct Cast {
 std::string table(const Cast& cast);
 std::vector<Bar> judge(const Cast& cast);
 std::string lines_of(const std::vector<Bar>& bars);
-// Failures and helper processes, a line each; empty if there is nothing to tell.
+// Failures and helper processes, one line each; empty if there is nothing to report.
 std::string notes(const Cast& cast);
 std::string json_of(const Cast& cast, const std::vector<Bar>& bars);

@@ -30,7 +30,7 @@ constexpr std::size_t large_catalog = 2000;
 
 struct Request {
   std::string ask;
-  std::vector<std::string> right;  // server/tool, each as good as the others; none if nothing serves it
+  std::vector<std::string> right;  // server/tool, each as good as the others; none if nothing fits it
   bool held_out = false;
 };
 
@@ -158,7 +158,7 @@ double best_of(int times, const auto& work) {
   return best;
 }
 
-// The real tools over and over, as if of other servers. A word of its own in each makes the vocabulary large.
+// The real tools repeated, as if from other servers. A unique word in each makes the vocabulary large.
 bool measure_speed(const std::vector<ToolDocument>& tools, const std::vector<Request>& requests) {
   std::vector<ToolDocument> many;
   for (std::size_t i = 0; many.size() < large_catalog; ++i) {
@@ -219,7 +219,7 @@ int run(const Options& options, const std::string& folder) {
              "unserved", "rightly none");
   tuning.print("tuning");
   more_tuning.print("more, tuning");
-  if (options.misses) return 0;  // who tunes does not look at the rest
+  if (options.misses) return 0;  // anyone who tunes the ranking doesn't look at the rest
 
   const Tally held_out = tally(first, true), more_held_out = tally(more, true);
   const Tally all = tuning + held_out;

@@ -310,7 +310,7 @@ class ServeBench {
     const long before = host::rss_kb(pid);
     WebClients clients({.port = running->port()});
     const auto weigh = [&](std::string_view what) {
-      clients.wait(milliseconds(300));  // for what is written down a little later
+      clients.wait(milliseconds(300));  // for what is written a little later
       const double each =
           static_cast<double>(host::rss_kb(pid) - before) * 1.024 / static_cast<double>(count);
       bar(each < most_idle_kb, fmt::format("{}: {:.1f} KB each, under {:.0f}", what, each, most_idle_kb));
@@ -330,7 +330,7 @@ class ServeBench {
   void leaks() {
     const size_t count = options_.quick ? 1000 : 10'000;
     say(fmt::format("{} sessions are opened and left, twice; --session-idle 1s", count));
-    // What the server lists is known from before, so that it isn't started for those who only look.
+    // What the server lists is already known, so that it isn't started for clients that only look.
     const fs::path cache = place_.scratch / "cache";
     setenv("XDG_CACHE_HOME", cache.c_str(), 1);
     const std::uint16_t port = host::free_port();
@@ -367,7 +367,7 @@ class ServeBench {
                     megabytes[1], megabytes[0]));
   }
 
-  // In parts: of each ten a part listens, of which some are cut off, and some vanish; some have called.
+  // In batches: of each ten, some listen, of which some are cut off, and some vanish; some have called.
   static void come_and_go(std::uint16_t port, size_t count) {
     const size_t part = 200;
     for (size_t done = 0; done < count; done += part) {
@@ -377,7 +377,7 @@ class ServeBench {
       if (kind == 1) clients.listen();
       if (kind == 2) clients.listen();
       if (kind == 3) clients.listen(clients.size() / 2);
-      // Twenty of these have a server of their own for a while.
+      // Twenty of these have their own server for a while.
       if (kind == 4 && done / part % 10 == 4) clients.call_at_pace(200, milliseconds(100), {});
       clients.leave(kind == 1   ? WebClients::Farewell::silent
                     : kind == 2 ? WebClients::Farewell::reset
@@ -385,11 +385,11 @@ class ServeBench {
     }
   }
 
-  // A client that vanished is noticed when the next sign of life can't be delivered.
+  // A client that vanished is noticed when the next keep-alive can't be delivered.
   static void settle(pid_t pid, size_t descriptors) {
     const auto deadline = Clock::now() + seconds(40);
     while (Clock::now() < deadline && descriptors > 0 && host::open_fds(pid) > descriptors) usleep(100'000);
-    // The last sessions end after their second of idleness, and nothing tells from outside when their memory
+    // The last sessions end after their second of idleness, and nothing shows from outside when their memory
     // has been freed.
     usleep(3'000'000);
   }

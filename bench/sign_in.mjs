@@ -23,7 +23,7 @@ const failed = (results) => results.filter(({ isError }) => isError).length;
 
 async function measure(command) {
   const { issuer, server, home, stop } = await start_all();
-  // Not everybody looks at BROWSER.
+  // Not every program uses BROWSER.
   const bin = join(home.root, 'bin');
   mkdirSync(bin);
   for (const name of ['xdg-open', 'x-www-browser', 'sensible-browser']) symlinkSync(home.env.BROWSER, join(bin, name));
@@ -53,4 +53,4 @@ async function measure(command) {
 console.log('| | pages to sign in | calls that fail | pages when the token expires | calls that fail | registrations | authorizations | refreshes | refused refreshes |');
 console.log('|---|---|---|---|---|---|---|---|---|');
 for (const [name, command] of Object.entries(rivals)) console.log(`| ${name} | ${(await measure(command)).join(' | ')} |`);
-process.exit(); // mcp-remote's browsers may still be at it
+process.exit(); // mcp-remote's browsers may still be running

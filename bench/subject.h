@@ -26,17 +26,17 @@ class Subject {
 
   pid_t pid() const { return pid_; }
 
-  // Writes all of `text`. It may block: never have more on its way than the pipes hold.
+  // Writes all of `text`. It may block: never have more in transit than the pipes hold.
   void send(std::string_view text);
 
   // The next line, without its newline. Valid until the next read, with `padding` readable bytes behind it
   // (which simdjson asks for).
   std::string_view read_line();
 
-  // Whether read_line() has something to read by then: it may still be half a line.
+  // Whether read_line() has something to read by then, even if only half a line.
   bool readable(std::chrono::steady_clock::time_point deadline) const;
 
-  // Reads until `lines` lines have come, calling `on_progress(lines so far)` after each read. Returns them
+  // Reads until `lines` lines have arrived, calling `on_progress(lines so far)` after each read. Returns them
   // all.
   template <typename OnProgress>
   std::string_view read_lines(size_t lines, OnProgress on_progress) {
@@ -62,7 +62,7 @@ class Subject {
   int from_ = -1;
   std::vector<char> buffer_;
   size_t filled_ = 0;  // bytes in the buffer
-  size_t handed_ = 0;  // of these, already handed out
+  size_t handed_ = 0;  // of these, already returned
 };
 
 // Makes the reads and writes of every subject fail once 20 s have passed since the last arm(). A timer's

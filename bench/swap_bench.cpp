@@ -1,7 +1,7 @@
-// What does a rebuild cost those who go on calling? A client makes calls at a steady pace (50 a second, then
-// 1,000 a second) while the server behind the proxy is replaced again and again, and every call is followed
-// to its answer. mcp-sitter has its turn in the same run. The server's own start, measured without a proxy,
-// is reported next to it: the swap itself may cost 15 ms more than that.
+// What does a rebuild cost clients that keep calling? A client makes calls at a steady pace (50 a second,
+// then 1,000 a second) while the server behind the proxy is replaced again and again, and every call is
+// followed until its answer. mcp-sitter has its turn in the same run. The server's own start, measured
+// without a proxy, is reported next to it: the swap itself may cost 15 ms more than that.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 constexpr double most_extra_ms = 15;
 constexpr double most_start_ms = 10;
 
-// A client that sends calls at a steady pace and keeps the books.
+// A client that sends calls at a steady pace and keeps a record of them.
 class Caller {
  public:
   explicit Caller(const std::vector<std::string>& command) : subject_(command) {
@@ -39,7 +39,7 @@ class Caller {
     ask("tools/list", json::object());
   }
 
-  // Calls at this pace until the time has come, or `done` says so.
+  // Calls at this pace until this time, or until `done` says so.
   template <class Done>
   void call_until(Clock::time_point end, Clock::duration pace, Done&& done) {
     while (Clock::now() < end && !done()) {
@@ -110,7 +110,7 @@ struct Result {
   double longest_ms = 0;
 };
 
-// Each swap: from the request to the first answer of the new generation, while calls go on.
+// Each swap: from the request to the first answer of the new generation, while calls continue.
 Result measure(const Candidate& candidate, int per_second, int swaps) {
   Caller caller(candidate.command);
   const Clock::duration pace = std::chrono::nanoseconds(1'000'000'000 / per_second);
@@ -148,7 +148,7 @@ double own_start_ms(const std::string& server, int times) {
 }
 
 // From exec to the answers of `initialize` and `tools/list`, of a server that takes 300 ms to start: the
-// first time, and when it was there before.
+// first time, and when it ran before.
 bool measure_starts(const std::string& mcpivot, const std::string& server, int times) {
   const host::TemporaryDirectory cache;
   ::setenv("XDG_CACHE_HOME", cache.path().c_str(), 1);

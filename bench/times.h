@@ -1,4 +1,4 @@
-// What every benchmark does with times: into numbers, and the typical one of many.
+// What every benchmark does with times: turning them into numbers, and finding the typical one of many.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ inline double ms_since(Clock::time_point begin) {
   return ms(Clock::now() - begin);
 }
 
-// The smallest value that at least this part of them does not exceed; 0 if there are none.
+// The smallest value that at least this part of them doesn't exceed; 0 if there are none.
 inline double percentile(std::vector<double> values, double part) {
   if (values.empty()) return 0;
   const double rank = std::ceil(part * static_cast<double>(values.size()));

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 constexpr size_t at_once = 64;  // handshakes
-constexpr size_t small = 1000;  // texts up to here travel both ways
+constexpr size_t small = 1000;  // texts up to this size travel both ways
 constexpr auto patience = seconds(20);
 
 int connect_to(std::uint16_t port) {
@@ -66,7 +66,7 @@ WebClients::Connection& WebClients::idle() {
   while (!idle_.empty()) {
     const int fd = idle_.back();
     idle_.pop_back();
-    // Servers close connections that were idle for some seconds, which is their right.
+    // Servers may close connections that were idle for some seconds.
     char byte = 0;
     if (recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) return connections_.at(fd);
     drop(fd);

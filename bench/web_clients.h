@@ -1,5 +1,5 @@
-// Many MCP clients over Streamable HTTP, in one thread, so that the generator costs little: each has a
-// session of its own, if the server gives it one, and makes calls on connections that are kept. It may also
+// Many MCP clients over Streamable HTTP, in one thread, so that the generator uses little: each has its
+// own session, if the server gives it one, and makes calls on connections that are kept. It may also
 // have its own stream open (GET). Every answer is checked: it must be the one to this client's call.
 #pragma once
 
@@ -31,7 +31,7 @@ class WebClients {
     double per_second() const;
     std::vector<double> times_us() const;
   };
-  // What is to happen while calls are made, and how long after the first.
+  // What should happen while calls are made, and how long after the first.
   struct Event {
     Clock::duration after;
     std::function<void()> happens;
@@ -48,23 +48,23 @@ class WebClients {
   WebClients& operator=(const WebClients&) = delete;
 
   size_t size() const { return clients_.size(); }
-  // So many more, who shake hands and ask for the tools. Throws Failure, as all of them.
+  // This many more, which initialize and ask for the tools. Throws Failure, like all of these functions.
   void open(size_t count);
   // The last `count` of them, or all, open their own streams.
   void listen(size_t count = SIZE_MAX);
   // Each client calls again as soon as it is answered, for this long.
   Calls call_in_turn(Clock::duration time, size_t answer_size);
-  // So many calls a second, of one client after the other, whether answers come or not. A call begins when it
-  // is due.
+  // This many calls a second, of one client after the other, whether answers arrive or not. A call begins
+  // when it is due.
   Calls call_at_pace(double per_second, Clock::duration time, std::vector<Event> events);
-  // Reads what comes, for this long.
+  // Reads what arrives, for this long.
   void wait(Clock::duration time);
   // Closes all connections, and forgets all clients: their sessions are left as they are.
   void leave(Farewell farewell);
 
   // How many of the streams are open.
   size_t streams() const;
-  // How often each client's stream said this since it was last asked about.
+  // How often each client's stream delivered this since the last call.
   std::vector<size_t> take_list_changes();
 
  private:
@@ -93,7 +93,7 @@ class WebClients {
             std::string_view body);
   void shake_hands(size_t client);
   void begin_call(Calls& calls, size_t client, size_t answer_size, Clock::time_point due);
-  // Whatever comes until then, but at least what is there.
+  // Whatever arrives until then, but at least what is already there.
   void read_until(Clock::time_point until);
   void read_from(int fd);
   void on_ended(Connection& connection);

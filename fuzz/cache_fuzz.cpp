@@ -1,6 +1,6 @@
-// Files and sockets of our own that may hold anything by the time they are read: a cache gives what can be
-// sent as it is, or nothing; memory of active servers gives names; a talk over the control socket ends in an
-// answer or an error message.
+// Our own files and sockets, which may contain anything by the time they are read: a cache returns what can
+// be sent verbatim, or nothing; the memory of active servers returns names; a control-socket exchange ends in
+// an answer or an error message.
 #include <simdjson.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ using namespace mcpivot;
 using fuzz::check;
 namespace fs = std::filesystem;
 
-// A home of our own, so that nobody's files are touched. Gone with the process.
+// Our own home, so that no other files are touched. Removed with the process.
 class Home {
  public:
   Home() {
@@ -35,7 +35,7 @@ class Home {
     folder_ = ::mkdtemp(name.data());
     for (const char* variable : {"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "HOME"})
       ::setenv(variable, folder_.c_str(), 1);
-    // A save tells where the files are.
+    // A save shows where the files are.
     config_.command.argv = {"/bin/server"};
     cache().save(R"({"capabilities":{}})", {});
     ActiveMemory(files_, "/c.json").save({"a"});

@@ -1,5 +1,5 @@
-// A CLI that describes its own tools, and what its calls print: any bytes give tools or problems, a value
-// never becomes an option, and a result is always JSON on one line.
+// A CLI that describes its own tools, and what its calls print: any bytes result in tools or problems, a
+// value never becomes an option, and a result is always JSON on one line.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <chrono>
@@ -52,7 +52,7 @@ void check_filled(const ArgTemplate& command, const std::vector<std::string>& wo
           "none is longer than the system takes");
     if (word == "--") break;
     if (!word.starts_with('-') || word == "--json") continue;
-    // An option must come from the template: one of its words begins like it, as far as that is literal.
+    // An option must come from the template: one of its words begins like it, as far as it is literal.
     const bool ours = std::ranges::any_of(words, [&](const std::string& spelled) {
       const auto parsed = TextTemplate::parse(spelled);
       const auto& first = parsed->pieces().front();

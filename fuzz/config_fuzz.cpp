@@ -1,5 +1,6 @@
-// A configuration file: what is JSON means what it means to Boost.JSON, comments or not; places lie within
-// the text; any bytes give servers or problems with a line and column that exist, and nothing secret in them.
+// A configuration file: JSON means what it means to Boost.JSON, with or without comments; positions are
+// within the text; any bytes result in servers or problems with a line and column that exist, and no secrets
+// in them.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ bool same(const JsoncValue& value, const json::value& other) {
   }
   if (!other.is_object()) return false;
   return std::ranges::all_of(value.members, [&](const JsoncMember& member) {
-    // Of twins, Boost keeps the last.
+    // Of duplicates, Boost keeps the last.
     const auto last =
         std::ranges::find(value.members.rbegin(), value.members.rend(), member.key, &JsoncMember::key);
     const json::value* found = other.as_object().if_contains(member.key);
@@ -76,15 +77,15 @@ void check_jsonc(std::string_view text) {
     check_places(text, *tree, 0);
   }
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
-  if (text.find("**/") != std::string_view::npos) return;  // Boost 1.81 does not see a comment end there
-  if (text.find("\\u") != std::string_view::npos) return;  // Boost refuses halves of surrogate pairs
+  if (text.find("**/") != std::string_view::npos) return;  // Boost 1.81 doesn't see a comment end there
+  if (text.find("\\u") != std::string_view::npos) return;  // Boost rejects halves of surrogate pairs
   boost::system::error_code error;
   json::parse_options options;
   options.max_depth = limits.depth;
   options.allow_comments = options.allow_trailing_commas = true;
   const json::value value = json::parse(text, error, {}, options);
   if (error == json::error::exponent_overflow || error == json::error::too_deep) return;
-  if (!simdjson::validate_utf8(text.data(), text.size())) return;  // Boost lets anything pass in comments
+  if (!simdjson::validate_utf8(text.data(), text.size())) return;  // Boost accepts anything in comments
   check(tree.has_value() == !error, "it is JSON with comments to us if it is to Boost");
   if (tree) check(same(*tree, value), "and means the same");
 }

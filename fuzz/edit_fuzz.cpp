@@ -1,5 +1,5 @@
-// Other people's files, JSON and TOML: what is put in is there, everything else means what it meant, and to
-// take it out again gives the same bytes. What cannot be read is refused and not touched.
+// Other people's files, JSON and TOML: what is inserted is there, everything else means what it meant, and
+// removing it again restores the same bytes. What can't be parsed is rejected and not touched.
 #include <algorithm>
 
 #include "fuzz.h"
@@ -38,7 +38,7 @@ void others_are_the_same(const std::vector<ClientServer>& before, const std::vec
   }
 }
 
-// Without what a removal may take with it: blank space and commas.
+// Without what a removal may also remove: white space and commas.
 bool is_subsequence(std::string_view part, std::string_view whole) {
   std::size_t at = 0;
   for (const char c : part) {

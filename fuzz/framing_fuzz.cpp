@@ -1,5 +1,5 @@
-// Lines out of a stream, against a plain split of the whole: whatever pieces the bytes come in, the same
-// messages come out, and a line over the limit is told with the id that it has.
+// Lines from a stream, compared with a plain split of the whole: however the bytes are split, the same
+// messages result, and a line over the limit is reported with its id.
 #include <algorithm>
 #include <cstring>
 
@@ -70,7 +70,7 @@ std::string plainly(std::string_view text, std::size_t limit) {
   return all;
 }
 
-// What is skimmed of a message is what reading all of it finds.
+// What is skimmed from a message is what reading all of it finds.
 void check_skim(std::string_view text) {
   Skim skim;
   for (const auto piece : fuzz::pieces(text, {})) skim.feed(piece);

@@ -1,8 +1,8 @@
 // What an HTTP client may send: any bytes in any pieces. The requests in them are the same however they are
-// cut; the server asks one thing at a time, answers in order, and is left with nothing when the client has
+// split; the server asks one thing at a time, answers in order, and keeps nothing when the client has
 // gone.
 //
-// The first setting says what the handler does, the others how the bytes are cut.
+// The first setting says what the handler does, the others how the bytes are split.
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -140,7 +140,7 @@ void run_server(const fuzz::Input& input) {
   boost::asio::io_context loop;
   Corks corks;
   Handler handler(input.setting(0));
-  // A client that sends more than is read ahead can't be seen to leave.
+  // A client that sends more than is read ahead can't be seen to disconnect.
   const bool leaves = input.setting(1) % 2 == 0;
   HttpServer server(loop, corks, handler,
                     {.header_bytes = 1000, .body_bytes = 1000, .pipelined_bytes = leaves ? 10'000U : 100U});

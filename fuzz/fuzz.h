@@ -1,6 +1,6 @@
-// What the fuzz targets share: a check that ends the run with a message, and ways to cut bytes into pieces.
-// Each target holds a parser against a plainer one, or against itself fed in other pieces; that it does not
-// crash is the least of it.
+// What the fuzz targets share: a check that ends the run with a message, and ways to split bytes into pieces.
+// Each target compares a parser with a plainer one, or with itself fed in other pieces; not crashing is the
+// least of it.
 //
 // One thread.
 #pragma once
@@ -23,7 +23,7 @@ inline void check(bool kept, const char* promise) {
   std::abort();
 }
 
-// The same, and what the two sides were.
+// The same, and what the two sides produced.
 inline void check_same(std::string_view one, std::string_view other, const char* promise) {
   if (one == other) return;
   std::fprintf(stderr, "broken: %s\n--- one\n%.*s\n--- other\n%.*s\n", promise, static_cast<int>(one.size()),
@@ -31,7 +31,7 @@ inline void check_same(std::string_view one, std::string_view other, const char*
   std::abort();
 }
 
-// Cuts a text into pieces whose sizes the cuts tell, again and again; without cuts, into single bytes.
+// Splits a text into pieces of the given sizes, repeatedly; without sizes, into single bytes.
 inline std::vector<std::string_view> pieces(std::string_view text, std::string_view cuts) {
   std::vector<std::string_view> all;
   for (std::size_t i = 0; !text.empty(); ++i) {
@@ -42,7 +42,7 @@ inline std::vector<std::string_view> pieces(std::string_view text, std::string_v
   return all;
 }
 
-// An input is a line of settings, then the text that is meant: readable, and easy to write by hand. Without a
+// An input is a line of settings, then the actual text: readable, and easy to write by hand. Without a
 // newline it is all text.
 struct Input {
   std::string_view settings;

@@ -1,5 +1,5 @@
-// Globs and path patterns, against a matcher that simply tries everything; and a glob never keeps a folder
-// out of sight that something in it could match.
+// Globs and path patterns, compared with a matcher that simply tries everything; and a glob never hides a
+// folder in which something could match.
 #include <algorithm>
 
 #include "fuzz.h"
@@ -66,7 +66,7 @@ bool path_matches(const std::vector<std::string>& pattern, std::size_t p,
                   const std::vector<std::string>& path, std::size_t at) {
   if (p == pattern.size()) return at == path.size();
   if (pattern[p] == "**") {
-    // At the end it is all that lies within; a folder is not within itself.
+    // At the end, it matches everything within; a folder is not within itself.
     if (p + 1 == pattern.size()) return at < path.size();
     return path_matches(pattern, p + 1, path, at) ||
            (at < path.size() && path_matches(pattern, p, path, at + 1));
@@ -92,7 +92,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto pattern = PathPattern::compile(text);
   const auto glob = Glob::compile(text);
   if (!glob) check(!glob.error().empty(), "a refusal has a reason");
-  // What the plain matcher may cost is bounded here, not what ours may.
+  // What the plain matcher may take is bounded here, not what ours may.
   const bool small = std::ranges::count(text, '*') <= 6;
   std::string_view rest = input.text;
   for (int i = 0; i < 8 && !rest.empty(); ++i) {

@@ -1,4 +1,4 @@
-// What a parser costs as its input grows: the same piece repeated until there is eight times as much of it
+// What a parser takes as its input grows: the same piece repeated until there is eight times as much of it
 // must not take much more than eight times as long. The input says which parser, and what comes before,
 // between and after the pieces.
 #include <algorithm>
@@ -97,7 +97,7 @@ void compact(Text text) {
 constexpr std::array parsers{read_one,  skim,    events, config, json_client, toml_client, schema,
                              handshake, catalog, ignore, search, lines,       words,       compact};
 
-// In seconds of this thread, so that others on the machine do not count.
+// In seconds of this thread, so that others on the machine don't count.
 double cost(void (*parser)(Text), Text text) {
   timespec before{};
   timespec after{};
@@ -140,7 +140,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string little = repeated(before, piece, behind, small);
   const std::string much = repeated(before, piece, behind, small * times_as_much);
   if (cost(parser, much) < worth_telling) return 0;
-  // The least of a few, so that a disturbance is not taken for a cost.
+  // The least of a few, so that a disturbance isn't mistaken for a cost.
   double least_little = cost(parser, little);
   double least_much = cost(parser, much);
   for (int i = 0; i < 2; ++i) {

@@ -1,7 +1,7 @@
-// What an HTTP daemon may answer: any bytes in any pieces. The client tells the same story however they are
-// cut; the link on top of it answers each request at most once, and only with messages that are whole.
+// What an HTTP daemon may answer: any bytes in any pieces. The client reports the same events however they
+// are split; the link on top of it answers each request at most once, and only with complete messages.
 //
-// The sockets are made up here: connecting and writing always succeed, and each connection reads the next
+// The sockets are simulated here: connecting and writing always succeed, and each connection reads the next
 // part of the input.
 #include <boost/asio/error.hpp>
 #include <boost/asio/post.hpp>
@@ -18,7 +18,7 @@ namespace {
 using namespace mcpivot;
 using fuzz::check;
 
-// What the daemon says, a part for each connection.
+// What the daemon sends, one part for each connection.
 struct Script {
   std::deque<std::string> connections;
   std::string cuts;
@@ -122,7 +122,7 @@ class Listener final : public HttpExchange {
     check(!ended, "an exchange ends once");
     ended = true;
     check(!failure.text.empty(), "a failure has words");
-    // How far it came before it failed depends on the pieces.
+    // How far it got before it failed depends on the pieces.
     story = "failed";
   }
   std::string story;

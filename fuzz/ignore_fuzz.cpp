@@ -45,7 +45,7 @@ struct File {
   std::string text;
 };
 
-// Whether it, or a folder that it lies in, is excluded. Litter of editors is not looked at here.
+// Whether it, or a folder that contains it, is excluded. Editors' temporary files are not checked here.
 bool ignored(const std::vector<File>& files, std::string_view path, bool is_folder) {
   if (path.empty()) return false;
   if (ignored(files, folder_of(path), true)) return true;

@@ -1,5 +1,5 @@
-// Access tokens and key sets, from before anybody is let in. The first byte says which: a token as it is, the
-// header and the claims of one (a line each, so that the fuzzer need not learn base64), or a key set.
+// Access tokens and key sets, as received before anyone is admitted. The first byte says which: a token as it
+// is, the header and the claims of one (a line each, so that the fuzzer need not learn base64), or a key set.
 #include <boost/json.hpp>
 #include <cstdint>
 #include <string>

@@ -1,6 +1,6 @@
-// A legacy client and a modern server that say anything, with the bridge between them: what goes either way
-// can be read, a request is answered once at most, and once both sides answer what they are asked, everything
-// is answered.
+// A legacy client and a modern server that send anything, with the bridge between them: what is sent either
+// way can be parsed, a request is answered at most once, and once both sides answer what they are asked,
+// everything is answered.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -85,7 +85,7 @@ class Play final : public Bridge::Ends {
   void wake_bridge(std::chrono::milliseconds) override {}
   std::string secret() override { return "secret"; }
 
-  // For a look at a finding: MCPIVOT_TRACE=1.
+  // For looking at a finding: MCPIVOT_TRACE=1.
   static void trace(const char* way, std::string_view line) {
     static const bool wanted = std::getenv("MCPIVOT_TRACE") != nullptr;
     if (wanted) fmt::print(stderr, "{} {}\n", way, line);
@@ -246,7 +246,7 @@ class Play final : public Bridge::Ends {
   std::set<std::string> at_server_;  // what the server was asked, but for
   std::set<std::string> listens_;    // listens that aren't acknowledged
   std::set<std::string> at_client_;  // questions
-  std::string said_;                 // what the server said last
+  std::string said_;                 // what the server sent last
 };
 
 }  // namespace

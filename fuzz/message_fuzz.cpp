@@ -1,5 +1,5 @@
-// Reading a message, against Boost.JSON: what is read is what a full parser finds, what is refused has a
-// reason, and an edit changes what it means to and nothing else.
+// Reading a message, compared with Boost.JSON: what is read is what a full parser finds, what is rejected has
+// a reason, and an edit changes what it should and nothing else.
 #include <simdjson.h>
 
 #include <algorithm>
@@ -122,7 +122,7 @@ void check_notice(const Message& message, json::value expected) {
   check(parsed.value == expected, "and the notice is all that was added");
 }
 
-// Whether an object has a key twice, however it is spelled: then parsers differ in what they see.
+// Whether an object has a duplicate key, in any spelling: then parsers differ in what they see.
 bool has_twins(const json::value& value, std::string_view text) {
   if (text.starts_with('[')) {
     JsonCursor cursor(text);
@@ -190,7 +190,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const bool utf8 = simdjson::validate_utf8(text.data(), text.size());
   JsonCursor cursor(text);
   const bool valid = cursor.value() && cursor.end();
-  // Boost refuses halves of surrogate pairs, JSON does not.
+  // Boost rejects halves of surrogate pairs, JSON does not.
   const bool comparable = !parsed.unsure && text.find("\\u") == std::string_view::npos;
   if (comparable) check((valid && utf8) == parsed.good, "JSON is what a full parser takes for JSON");
 
@@ -215,7 +215,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (is_batch(text)) check_batch(text, parsed);
 
-  // The two ways to find the end of a string are one.
+  // The two ways to find the end of a string agree.
   const std::string opened = R"({"text":")" + std::string(text);
   const char* start = opened.data() + (opened.size() - text.size());
   const StringScan fast = scan_string(opened.data(), start, opened.data() + opened.size());

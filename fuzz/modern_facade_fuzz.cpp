@@ -1,7 +1,7 @@
-// A legacy server shown as a modern one, between a generation and a server that say anything at any time. All
-// that leaves it can be read, no modern request has a second answer or one that nobody waits for, nothing of
-// a round reaches the server, and in the end, when the server has answered all that it was asked and nobody
-// has come back for long enough, every request and every question has its answer.
+// A legacy server presented as a modern one, between a generation and a server that send anything at any
+// time. Everything that leaves it can be parsed, no modern request has a second or an unwanted answer,
+// nothing of a round reaches the server, and in the end, once the server has answered everything and no
+// client has returned for long enough, every request and every question has its answer.
 #include <fmt/format.h>
 
 #include <map>
@@ -207,7 +207,7 @@ class Play : public Bridge::Ends {
     if (known.empty()) return;
     const auto request = requests_.find(own_id(known));
     if (request == requests_.end()) return;
-    // Others were told of the loss first, and this one may have been taken back meanwhile.
+    // Others were told of the loss first, and this one may have been cancelled meanwhile.
     check(!answered_.contains(request->first), "what is lost had no answer");
     request->second.ended = true;
   }
@@ -231,7 +231,7 @@ class Play : public Bridge::Ends {
   void from_server(const std::string& line) {
     if (const auto message = read_message(line)) facade_.from_server(*message);
   }
-  // The server answers all that it has been asked.
+  // The server answers everything that it has been asked.
   void settle() {
     while (!server_open_.empty()) {
       const std::string id = *server_open_.begin();
@@ -279,7 +279,7 @@ class Play : public Bridge::Ends {
       keys_of_[state] = keys_in(find_member(result, "inputRequests"));
       keys_.insert(keys_of_[state].begin(), keys_of_[state].end());
     }
-    // It may ask the next thing at once.
+    // It may ask the next thing immediately.
     if (depth_ < 2 && data_.remaining_bytes() > 0 && data_.ConsumeIntegralInRange(0, 9) == 0) {
       ++depth_;
       step();

@@ -1,5 +1,5 @@
-// The log of a fuzz target: words are made, as in the program, and kept nowhere. Without the logging library
-// the targets build in less time.
+// The log of a fuzz target: messages are formatted, as in the program, and kept nowhere. Without the logging
+// library the targets build faster.
 #include "log/log.h"
 
 namespace mcpivot {

@@ -1,5 +1,5 @@
-// A schema on the first line, values on the others: whatever they are, the checker ends soon, says the same
-// each time, and schemas that mean the same judge the same.
+// A schema on the first line, values on the others: whatever they are, the checker ends soon, gives the same
+// result each time, and equivalent schemas give the same verdicts.
 #include <algorithm>
 #include <boost/json.hpp>
 #include <optional>
@@ -40,7 +40,7 @@ void check_value(const Schema& compiled, const json::value& text, const json::va
   if (verdict.given_up) return;
   const schema::Verdict again = compiled.check(value);
   check(again.given_up || again.fits() == verdict.fits(), "a verdict is the same each time");
-  // A reference from elsewhere would lead elsewhere.
+  // A reference from elsewhere would resolve elsewhere.
   const std::string spelled = json::serialize(text);
   if (spelled.find("$ref") != std::string::npos || spelled.find("\"$schema\"") != std::string::npos) return;
   const json::object reference{{"$ref", "#/$defs/s"}};

@@ -1,4 +1,4 @@
-// The search for tools: any bytes as tools and as questions. No question finds what is not there.
+// The search for tools: any bytes as tools and as questions. No question finds what doesn't exist.
 #include <algorithm>
 #include <cmath>
 
@@ -9,7 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace mcpivot;
   using fuzz::check;
-  const fuzz::Input input(data, size);  // a question, then a tool a line
+  const fuzz::Input input(data, size);  // a question, then one tool per line
   ToolSearch search;
   std::vector<std::string> names;
   std::string_view rest = input.text;

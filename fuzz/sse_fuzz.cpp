@@ -1,5 +1,5 @@
-// Server-sent events, against a reading of the whole text line by line as the standard says: whatever pieces
-// the stream comes in, the same events, ids and times come out.
+// Server-sent events, compared with reading the whole text line by line as the standard says: however the
+// stream is split, the same events, ids and times result.
 #include <algorithm>
 #include <charconv>
 
@@ -48,7 +48,7 @@ Outcome plainly(std::string_view text, std::size_t limit) {
   std::optional<std::string> id;
   while (true) {
     const auto end = text.find_first_of("\r\n");
-    if (end == std::string_view::npos) return outcome;  // a last line without an end does not count
+    if (end == std::string_view::npos) return outcome;  // a last line without a line end doesn't count
     const std::string_view line = text.substr(0, end);
     text.remove_prefix(end + (text.substr(end).starts_with("\r\n") ? 2 : 1));
     if (line.empty()) {

@@ -1,4 +1,4 @@
-// Small readers of outside text: addresses, headers, proxies, and what servers print to stderr.
+// Small parsers of outside text: addresses, headers, proxies, and what servers print to stderr.
 #include <simdjson.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What comes from the network and from the user's files before anybody is let in: session ids, Authorization
+// What comes from the network and from the user's files before anyone is admitted: session ids, Authorization
 // headers, the files of tokens and of keys. The first byte says which.
 #include <array>
 #include <chrono>
@@ -39,7 +39,7 @@ void check_id(std::string_view text) {
   check(!seal().open(text, now), "nothing made up is ours");
   check(!seal().open("k1." + std::string(text), now), "not with our key's id either");
   if (text.empty()) return;
-  // Ours, with the text written over a part of it.
+  // Ours, with part of it overwritten by the text.
   std::string changed = some_id();
   const std::size_t at = static_cast<unsigned char>(text.front()) % changed.size();
   text.remove_prefix(1);
@@ -57,7 +57,7 @@ void check_bearer(std::string_view text) {
   check(bearer_token("Bearer " + std::string(*token)) == token, "and it is read the same again");
 }
 
-// A plainer way to the words of a file.
+// A plainer way to find the words of a file.
 std::vector<std::vector<std::string>> words_of(std::string_view text) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);
   std::vector<std::vector<std::string>> lines(1);

@@ -1,6 +1,6 @@
 // mcpivot against its rivals: the same work through no proxy, a bare byte relay, mcpivot and every rival that
-// is installed, in turns, in one run. Prints what it does as it goes, and writes what it saw to a JSON file,
-// from which bench/report makes docs/benchmarks.md.
+// is installed, in turns, in one run. Prints what it does as it goes, and writes what it measured to a JSON
+// file, from which bench/report makes docs/benchmarks.md.
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ Options read_options(int argc, char** argv) {
   return options;
 }
 
-// All that was seen: results[way][subject][row].
+// Everything that was measured: results[way][subject][row].
 class Results {
  public:
   void put(const Subject& subject, const std::string& row, json::value value) {
@@ -136,7 +136,7 @@ class Contest {
     return subject.role == Role::rival && subject.name != "mcp-sitter";
   }
 
-  // In every round each has its turn, and each round begins with another.
+  // In each round every subject has its turn, and each round begins with another one.
   template <typename Turn>
   void in_turns(size_t rounds, Turn turn) {
     for (size_t round = 0; round < rounds; ++round)
@@ -152,7 +152,7 @@ class Contest {
   void starts() {
     say("start: from exec to the answers of initialize and tools/list, ms");
     with_daemon([&] {
-      // A start of Node takes a second, the others' some milliseconds: those get more rounds.
+      // A start of Node takes a second, the others' some milliseconds, so those get more rounds.
       const size_t rounds = options_.quick ? 12 : 30;
       std::map<std::pair<const Subject*, std::string>, std::vector<double>> times;
       const auto one = [&](const Subject& subject, const std::string& row, const Behind& what) {
@@ -207,7 +207,7 @@ class Contest {
     }
   }
 
-  // The heart of it: one after the other, all on one core, so that the cost is the proxy's work and not the
+  // The core of it: one after the other, all on one core, so that the cost is the proxy's work and not the
   // waking of cores that sleep.
   void loads() {
     say("load: calls of three sizes, 1, 32 and 256 in flight; µs and calls/s; memory of the whole tree, MB");
@@ -217,7 +217,7 @@ class Contest {
       std::vector<Contender> contenders(subjects_.size());
       for (size_t i = 0; i < subjects_.size(); ++i) contenders[i].subject = &subjects_[i];
       for (Contender& contender : contenders) attempt(contender, "start", [&] { start(contender); });
-      usleep(1'000'000);  // for any of them that still tidies up after its start
+      usleep(1'000'000);  // in case one of them still cleans up after its start
       remember_memory(contenders, "memory idle");
       const size_t rounds = options_.quick ? 2 : 5;
       for (size_t round = 0; round < rounds; ++round)
@@ -258,7 +258,7 @@ class Contest {
   }
 
   void one_load(Contender& contender, const Load& load, size_t round) {
-    // The largest takes seconds in some; two rounds of it must do.
+    // With some, the largest takes seconds; two rounds of it must be enough.
     const bool huge = load.size * load.in_flight > 100'000'000;
     if (huge && round >= (options_.quick ? 1 : 2)) return;
     attempt(contender, load.name, [&] {
@@ -303,7 +303,7 @@ class Contest {
       if (one.contains(key)) return one.at(key);
     return nullptr;
   }
-  // The one with the median time; the worst counts of them all.
+  // The one with the median time; the worst counts for all of them.
   static json::object typical(std::vector<json::object> seen) {
     std::ranges::stable_sort(seen, {}, [](const json::object& one) {
       const json::value time = time_of(one);

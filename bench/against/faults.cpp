@@ -1,4 +1,4 @@
-// Each fault on a subject of its own, with a copy of the server of its own (mcp-sitter ends whatever runs the
+// Each fault on its own subject, with its own copy of the server (mcp-sitter ends whatever runs the
 // same program).
 #include "faults.h"
 
@@ -54,7 +54,7 @@ bool names_the_kill(std::string_view text) {
       [&](auto word) { return text.find(word) != std::string_view::npos; });
 }
 
-// Calls at a steady pace, each followed to its answer.
+// Calls at a steady pace, each followed until its answer.
 class Books {
  public:
   Books(Running& running, milliseconds pace, std::string arguments)
@@ -66,7 +66,7 @@ class Books {
     open_.insert(running_.send_call(arguments_));
     ++made;
   }
-  // Takes what has come by then; `on_answer` sees the answers to our calls.
+  // Reads what has arrived by then; `on_answer` sees the answers to our calls.
   template <typename OnAnswer>
   void take(Clock::time_point deadline, OnAnswer on_answer) {
     while (const auto incoming = running_.front().receive(std::min(deadline, next_))) {
@@ -205,7 +205,7 @@ json::object kill_server(const Subject& subject, const Place& place) {
         continue;
       }
       seen["probe_said"] = words_of(*answer).substr(0, 300);
-      // A session that is gone: a client begins a new one.
+      // A session that is gone: a client starts a new one.
       if (subject.way == Way::from_http && !answer->problem.empty()) {
         seen["again"] = true;
         running->connect_again();

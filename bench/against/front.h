@@ -1,5 +1,5 @@
-// The client's end of a subject: messages go out, answers come in, nothing here waits longer than it is told
-// to. Behind it are pipes, or HTTP where a rival offers nothing else.
+// The client's end of a subject: it sends messages and receives answers, and waits for nothing longer than it
+// is told to. Behind it are pipes, or HTTP if a rival offers nothing else.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class Front {
   virtual ~Front() = default;
   // `id` is that of the request, -1 for a notification. Throws Failure if nobody reads.
   virtual void send(std::int64_t id, std::string_view message) = 0;
-  // The next message; nothing if none came by then. Throws Failure when there will be no more.
+  // The next message; empty if none arrived by then. Throws Failure when there will be no more.
   virtual std::optional<Incoming> receive(Clock::time_point deadline) = 0;
 };
 
@@ -35,8 +35,8 @@ struct HttpAddress {
   bool old_sse = false;  // answers come on one stream, opened with GET
 };
 
-// Waits until somebody listens there.
+// Waits until something listens there.
 std::unique_ptr<Front> http_front(const HttpAddress& address, Clock::time_point deadline);
 
-// The id of an answer; -1 if it is none.
+// The id of an answer; -1 if there is none.
 std::int64_t id_of(std::string_view message);

@@ -1,4 +1,4 @@
-// What does it cost when there is more of everything? Messages of 100 B to 50 MB, 1 to 100 servers, 10 to
+// What does it cost if there is more of everything? Messages of 100 B to 50 MB, 1 to 100 servers, 10 to
 // 20,000 tools, 1 to 1,000,000 calls, each through mcpivot. Each curve must be linear or better: the exponent
 // is fitted to its upper end. Prints the tables and writes them to a JSON file, from which bench/report makes
 // plots.
@@ -50,7 +50,7 @@ struct Options {
   fs::path json;
 };
 
-// What one thing took: on the clock, and of the processor by mcpivot alone, which no neighbour can stretch.
+// What something took: on the clock, and of the processor by mcpivot alone, which no neighbour can slow down.
 struct Cost {
   double ms = 0;
   double cpu_ms = 0;
@@ -90,7 +90,7 @@ double exponent(const std::vector<Point>& points) {
   return spread > 0 ? (n * sxy - sx * sy) / spread : 0;
 }
 
-// The best of some tries: what the work takes when nobody disturbs it.
+// The best of some attempts: the time that the work takes when nothing disturbs it.
 Cost best_of(size_t tries, const std::function<Cost()>& once) {
   Cost best = once();
   for (size_t i = 1; i < tries; ++i) {
@@ -136,7 +136,7 @@ class Session {
   void wait_for_one() {
     if (!front_->receive(Clock::now() + seconds(30))) throw Failure("no answer within 30 s");
   }
-  // Asks until that many tools are listed.
+  // Asks until this many tools are listed.
   void list_until(size_t tools) {
     const auto deadline = Clock::now() + seconds(60);
     while (count(ask("tools/list", "{}"), "\"inputSchema\"") < tools) {
@@ -193,7 +193,7 @@ class Growth {
     return mcpivot({"--config", file});
   }
 
-  // An answer of that size, and a request of that size with its answer.
+  // An answer of this size, and a request of this size with its answer.
   Plot messages() {
     Plot plot{.name = "growth-messages",
               .title = "One call, by the size of its message",
@@ -299,7 +299,7 @@ class Growth {
     return plot;
   }
 
-  // One session that lives on: the time for so many calls, and the memory after them.
+  // One session that continues: the time for this many calls, and the memory after them.
   Plot calls() {
     Plot plot{.name = "growth-calls",
               .title = "Calls of 200 B in one session, 64 in flight",

@@ -1,4 +1,4 @@
-// One HTTP answer, put together from a connection's bytes as they come: JSON, or a stream of events.
+// One HTTP answer, joined from a connection's bytes as they arrive: JSON, or a stream of events.
 #pragma once
 
 #include <cstddef>
@@ -16,12 +16,12 @@ class HttpAnswer {
   // Empty: there is none.
   std::string header(std::string_view name) const;
   bool is_stream() const { return stream_; }
-  // The server closes the connection behind it.
+  // The server closes the connection after it.
   bool closes() const;
-  // All of it so far; of a stream, what is not a whole line yet.
+  // Everything so far; of a stream, what isn't a complete line yet.
   const std::string& body() const { return body_; }
 
-  // What has come of a stream since the last time: `on_data(event's name, its data)`.
+  // What has arrived of a stream since the last call: `on_data(event's name, its data)`.
   template <typename OnData>
   void read_events(OnData on_data) {
     size_t at = 0;

@@ -133,7 +133,7 @@ class HttpFront : public Front {
         idle_.pop_back();
         continue;
       }
-      // Servers close connections that were idle for some seconds, which is their right.
+      // Servers may close connections that were idle for some seconds.
       char byte = 0;
       if (recv(found->first, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN) return &found->second;
       lose(found->second);
@@ -212,7 +212,7 @@ class HttpFront : public Front {
     idle_.push_back(connection.fd);
   }
 
-  // Some listen before they serve: their first answers are errors.
+  // Some listen before they can serve: their first answers are errors.
   void open_stream(Clock::time_point deadline) {
     const std::string path = address_.path;
     while (!has_endpoint_) {

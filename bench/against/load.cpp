@@ -13,7 +13,7 @@ namespace {
 namespace json = boost::json;
 constexpr auto patience = std::chrono::seconds(20);
 constexpr size_t most_calls = 20'000;
-constexpr size_t small = 1000;  // texts up to here travel both ways
+constexpr size_t small = 1000;  // texts up to this size travel both ways
 
 struct Call {
   std::string arguments;

@@ -1,4 +1,4 @@
-// Calls of one size with so many in flight, timed one by one, and checked.
+// Calls of one size with this many in flight, timed one by one, and checked.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 struct Load {
   std::string name;  // "200 B"
-  size_t size = 0;   // of the text that comes back
+  size_t size = 0;   // of the returned text
   size_t in_flight = 1;
 };
 

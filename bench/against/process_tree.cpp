@@ -1,4 +1,4 @@
-// Starting, weighing and ending.
+// Starting, measuring and ending.
 #include "process_tree.h"
 
 #include <fcntl.h>

@@ -73,7 +73,7 @@ class StdioFront : public Front {
     }
   }
 
-  // What was handed out goes; the line that has begun moves to the front.
+  // What was handed out is removed; the incomplete line moves to the front.
   void make_room() {
     if (begin_ > 0) {
       std::memmove(buffer_.data(), buffer_.data() + begin_, filled_ - begin_);
@@ -86,7 +86,7 @@ class StdioFront : public Front {
 
   ProcessTree& process_;
   std::string pending_;
-  size_t written_ = 0;  // of what is pending
+  size_t written_ = 0;  // of what is waiting
   std::string buffer_;
   size_t begin_ = 0;     // of the line that is being read
   size_t next_ = 0;      // of the line after the one that was handed out
@@ -95,7 +95,7 @@ class StdioFront : public Front {
   Clock::time_point arrived_;
 };
 
-// Behind `"id":` at this place there is a number.
+// After `"id":` at this position there is a number.
 std::optional<std::int64_t> number_at(std::string_view message, size_t at) {
   if (at == std::string_view::npos) return std::nullopt;
   std::int64_t id = -1;

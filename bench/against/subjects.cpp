@@ -1,4 +1,4 @@
-// The commands of the subjects, and what a client says to them.
+// The commands of the subjects, and what a client sends to them.
 #include "subjects.h"
 
 #include <fmt/format.h>
@@ -60,7 +60,7 @@ std::vector<std::string> command_of(const Subject& subject, const Place& place, 
     if (subject.way == Way::from_http) {
       const std::vector<std::string> start = {program,           "serve", "--listen",
                                               "127.0.0.1:" + at, "--log", "/dev/null"};
-      // Over HTTP a client restarts a server if its profile lets it.
+      // Over HTTP a client can restart a server if its profile allows that.
       const char* const profile = R"(,"profiles":{"default":{"control":["restart"]}})";
       return with(start, {"--config", config_file(place, behind, port, profile)});
     }

@@ -26,7 +26,7 @@ struct Subject {
   std::string name;
   Way way = Way::stdio;
   Role role = Role::rival;
-  std::string tool = "echo";  // what the echo tool is called through it
+  std::string tool = "echo";  // the name of the echo tool through it
   Reload reload = Reload::none;
   std::string reload_tool = {};
   std::string reload_arguments = "{}";
@@ -42,7 +42,7 @@ struct Place {
 
 std::vector<Subject> all_subjects();
 
-// Not empty: it is not installed, and why.
+// Not empty: it isn't installed, and why.
 std::string missing(const Subject& subject, const Place& place);
 
 // What is behind a subject: a server's command, or a daemon's port.
@@ -50,7 +50,7 @@ struct Behind {
   std::vector<std::string> server;
   std::uint16_t daemon_port = 0;
   bool keep_cache = false;  // mcpivot may remember the server
-  bool shared = false;      // all clients of mcpivot have one server
+  bool shared = false;      // all clients of mcpivot share one server
 };
 
 // A running subject, with the front on which we are its client.
@@ -70,10 +70,10 @@ class Running {
   double shake_hands();
   // Asks until the list names the echo tool; how long after the start.
   double list_tools();
-  // Makes a new connection and shakes hands again, as a client does whose session is gone. Only over HTTP.
+  // Opens a new connection and initializes again, as a client does whose session is gone. Only over HTTP.
   void connect_again();
 
-  // One request; its answer, or Failure when none comes in time.
+  // One request; its answer, or Failure if none arrives in time.
   std::string ask(std::string_view method, std::string_view params, std::chrono::milliseconds patience);
   // A call of the echo tool; the id.
   std::int64_t send_call(std::string_view arguments) { return send_call_of(subject_.tool, arguments); }

@@ -1,6 +1,6 @@
 // The rows of the comparison: how each is read from the results, shown in a cell, and judged.
 
-/** The ways, and which subjects stand in each table. */
+/** The ways, and which subjects are in each table. */
 export const ways = [
   {
     key: 'stdio',
@@ -22,7 +22,7 @@ export const ways = [
   },
 ];
 
-/** Where a subject's results stand. A daemon without a proxy is the same, whatever the client of a proxy speaks. */
+/** Where a subject's results are. A daemon without a proxy is the same, whatever the client of a proxy speaks. */
 export const results_of = (results, way, subject) =>
   (way === 'from_http' && subject === 'no proxy' ? results.to_http : results[way])?.[subject];
 /** What is added to: the direct way of the same kind. */
@@ -42,7 +42,7 @@ const failure_of = (value) => (value?.failure ? `failed: ${value.failure.slice(0
 const sizes = ['200 B', '10 KB', '1 MB'];
 const windows = [1, 32, 256];
 
-/** Less is better; added to the direct way, and in brackets as it is. */
+/** Less is better; relative to the direct way, and in brackets as it is. */
 const latency = (load, share) => ({
   key: `${load} ${share}`,
   label: `${load.replace(' x', ', ')} in flight, ${share}: added (in all)`,
@@ -125,7 +125,7 @@ export const rows = [
       const again = number(own['cached start list']);
       return ms(own['slow start list']) + (again === undefined ? '' : ` (${ms(again)})`);
     },
-    // Who knows the server from before is judged by that: it is how each start but the first one is.
+    // One that knows the server from before is judged by that: every start except the first one is like that.
     value: (own) => number(own?.['cached start list']) ?? number(own?.['slow start list']),
   },
   fault('replace', 'the server’s file is replaced under load: first new answer', reloaded, reload_score),

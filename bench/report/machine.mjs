@@ -1,4 +1,4 @@
-// Under which circumstances a benchmark ran.
+// On which machine a benchmark ran.
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { cpus, loadavg, release } from 'node:os';

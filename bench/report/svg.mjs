@@ -1,4 +1,4 @@
-// Small plots as SVG without any script: bars on a logarithmic scale, and curves. They bring their own ground and
+// Small plots as SVG without any script: bars on a logarithmic scale, and curves. They have their own background and
 // follow the reader's light or dark setting.
 
 const style = `<style>
@@ -97,7 +97,7 @@ export function curve_chart(title, x_name, y_name, curves, note = '') {
     text((left + width - right) / 2, height - 16, x_name, { anchor: 'middle', kind: 'faint' }),
     text(left, top - 8, y_name, { anchor: 'middle', kind: 'faint' }),
   );
-  // Labels at the ends of the curves must not lie on each other.
+  // Labels at the ends of the curves must not overlap.
   const labels = curves
     .map(({ points, label }) => ({ label, y: y(points.at(-1)[1]) + 4 }))
     .sort((a, b) => a.y - b.y);

@@ -1,5 +1,5 @@
-// Asks real MCP servers from npm for their tools and writes the answers beside this file, in three
-// catalogs: docs/search.md tells what each is for.
+// Asks real MCP servers from npm for their tools and writes the answers next to this file, in three
+// catalogs: docs/search.md says what each is for.
 //
 //   node bench/search/fetch_tools.mjs
 //
@@ -90,14 +90,14 @@ function listTools(folder, server) {
   });
 }
 
-// One tool a line, so that a new version reads well as a difference.
+// One tool per line, so that a new version makes a readable diff.
 function text(fetched) {
   const blocks = fetched.map(({ tools, ...server }) =>
     `${JSON.stringify(server).slice(0, -1)},"tools":[\n${tools.map((tool) => JSON.stringify(tool)).join(',\n')}\n]}`);
   return `[\n${blocks.join(',\n')}\n]\n`;
 }
 
-// Each in a folder of its own: together they would share libraries, and some then describe their tools
+// Each in its own folder: together they would share libraries, and some then describe their tools
 // differently.
 async function fetch(server) {
   const folder = mkdtempSync(join(tmpdir(), 'mcp-tools-'));
