@@ -109,7 +109,7 @@ TEST(TrustedProxies, addresses_are_parsed_as_proxies_write_them) {
   EXPECT_EQ(client_in(proxies, "\t203.0.113.9 "), "203.0.113.9");
 }
 
-// Anyone may have written what comes before it.
+// No matter who wrote it, what comes before it tells us nothing.
 TEST(TrustedProxies, nothing_before_an_invalid_address_is_trusted) {
   const TrustedProxies proxies = trusting({"127.0.0.1", "10.0.0.0/8"});
   for (const char* garbage :

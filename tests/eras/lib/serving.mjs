@@ -31,7 +31,7 @@ export class Serving {
   #arguments;
   #child;
 
-  /** Listens there, admits whoever has the token, and has these further options. */
+  /** Listens there, admits clients with the token, and has these further options. */
   async begin(server, listen, options = []) {
     const tokens = join(this.folder, 'tokens');
     writeFileSync(tokens, `alice ${token}\n`, { mode: 0o600 });
