@@ -146,7 +146,7 @@ TEST(Compat, texts_mention_only_tools_that_exist) {
       soon()));
   EXPECT_THAT(
       text_of(client.call("beta__echo")),
-      AllOf(HasSubstr("It takes \"mcpivot activate beta\" in a terminal first"), Not(HasSubstr("pivot_"))));
+      AllOf(HasSubstr("Run \"mcpivot activate beta\" in a terminal first"), Not(HasSubstr("pivot_"))));
   EXPECT_THAT(text_of(client.call("recompile", {{"server", "beta"}})),
               HasSubstr("[mcpivot] \"beta\" has no build command."));
   EXPECT_THAT(text_of(client.call("pivot_status")), HasSubstr("mcpivot's own tools here: recompile."));

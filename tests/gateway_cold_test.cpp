@@ -113,15 +113,32 @@ TEST(ColdGateway, a_server_that_cannot_be_started_is_named_with_the_reason) {
                       {"other", server({"--only", "echo"}, {{"active", true}})}}));
   client.initialize();
   tools_of(client);
-  const auto unknown = testing::AllOf(HasSubstr("Not available, so their tools aren't known: broken (it "),
-                                      HasSubstr("exited with code 1 before it was ready"),
-                                      HasSubstr("missing (cannot start '/no/such/program'"));
+  const auto missing =
+      AllOf(HasSubstr("Not available, so its tools aren't known: missing (cannot start '/no/such/program'"),
+            Not(HasSubstr("broken")));
   EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "missing__echo"}})),
-              AllOf(HasSubstr("no tool is called \"missing__echo\". "), unknown));
+              AllOf(HasSubstr("no tool is called \"missing__echo\". "), missing));
   EXPECT_THAT(json::serialize(client.call("missing__echo")),
-              AllOf(HasSubstr("Unknown tool: missing__echo. "), unknown));
+              AllOf(HasSubstr("Unknown tool: missing__echo. "), missing));
+  const auto unknown = AllOf(HasSubstr("Not available, so their tools aren't known: broken (it "),
+                             HasSubstr("exited with code 1 before it was ready"),
+                             HasSubstr("missing (cannot start '/no/such/program'"));
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "book a flight to Lisbon"}}), unknown);
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "answers with the text"}}), unknown);
+}
+
+// That others can't be started has nothing to do with it.
+TEST(ColdGateway, a_misspelt_tool_of_a_ready_server_gets_a_suggestion) {
+  Client client(with({{"missing", {{"command", "/no/such/program"}, {"active", true}}},
+                      {"other", server({"--only", "echo"}, {{"active", true}})}}));
+  client.initialize();
+  tools_of(client);
+  EXPECT_THAT(text_of(client.call("pivot_call", {{"tool", "other__ehco"}})),
+              AllOf(HasSubstr("no tool is called \"other__ehco\". Did you mean other__echo? pivot_search"),
+                    Not(HasSubstr("missing"))));
+  EXPECT_THAT(
+      json::serialize(client.call("other__ehco")),
+      AllOf(HasSubstr("Unknown tool: other__ehco. Did you mean other__echo?"), Not(HasSubstr("missing"))));
 }
 
 TEST(ColdGateway, a_waiting_request_can_be_cancelled) {

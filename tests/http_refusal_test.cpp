@@ -63,7 +63,7 @@ TEST(HttpRefusal, a_call_of_one_of_several_servers_gets_the_reason_and_tries_aga
   EXPECT_THAT(text_of(client.call("app__echo")), HasSubstr("server \"app\" can't be used"));
   EXPECT_EQ(daemon.times("1 turned away 401"), before + 2);
   EXPECT_THAT(client.call_text("pivot_search", {{"query", "book a flight to Lisbon"}}),
-              HasSubstr("Not available, so their tools aren't known: app (the server rejected `initialize`"));
+              HasSubstr("Not available, so its tools aren't known: app (the server rejected `initialize`"));
 }
 
 TEST(HttpRefusal, is_retried_by_each_call_and_not_in_a_loop) {

@@ -1,5 +1,5 @@
-// What a misspelled word was probably meant to be: a command, an option, a tool; or a server's command
-// without the "--" before it.
+// What a misspelled word was probably meant to be: a command, an option, an argument; or a server's
+// command without the "--" before it. For tools, see search/nearest_tools.h.
 //
 // Plain functions. Any thread.
 #pragma once
@@ -16,15 +16,8 @@ class App;
 
 namespace mcpivot {
 
-// "a", "a or b", "a, b or c"
-std::string alternatives(const std::vector<std::string>& words);
-
 // " Did you mean read_file?"; empty if none is close enough.
 std::string did_you_mean(std::string_view word, std::span<const std::string> known);
-
-// The same for the tools of several servers: their names without the server's also count, and there may be
-// several: " Did you mean alpha__echo or beta__echo?".
-std::string did_you_mean_tool(std::string_view word, std::span<const std::string> tools);
 
 // What is wrong with the first word that fits nowhere, and what to write instead; empty: all fit. The words
 // end before the "--", if there is one. `is_program` tells whether a word could be run.

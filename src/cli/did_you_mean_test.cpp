@@ -63,15 +63,6 @@ TEST_F(DidYouMean, accepts_words_in_their_proper_place) {
   EXPECT_EQ(hint({"node"}, true), "") << "the dashes are not what is missing";
 }
 
-TEST(DidYouMeanTool, finds_tools_by_their_own_and_by_similar_names) {
-  const Words tools{"alpha__echo", "alpha__read_file", "beta__echo"};
-  EXPECT_EQ(did_you_mean_tool("echo", tools), " Did you mean alpha__echo or beta__echo?");
-  EXPECT_EQ(did_you_mean_tool("alpha__ehco", tools), " Did you mean alpha__echo?");
-  EXPECT_EQ(did_you_mean_tool("raed_file", tools), " Did you mean alpha__read_file?");
-  EXPECT_EQ(did_you_mean_tool("quite_another", tools), "");
-  EXPECT_EQ(did_you_mean_tool("echo", {}), "");
-}
-
 TEST(NamesAProgram, is_true_only_for_a_program_that_exists) {
   EXPECT_TRUE(names_a_program("sh"));
   EXPECT_TRUE(names_a_program("/bin/sh"));

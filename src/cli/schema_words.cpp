@@ -6,7 +6,7 @@
 #include <array>
 #include <vector>
 
-#include "cli/did_you_mean.h"
+#include "search/nearest_tools.h"
 
 namespace mcpivot {
 namespace {

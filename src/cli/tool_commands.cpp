@@ -7,13 +7,13 @@
 
 #include "cli/answer_output.h"
 #include "cli/colours.h"
-#include "cli/did_you_mean.h"
 #include "cli/schema_words.h"
 #include "cli/status_table.h"
 #include "cli/tool_arguments.h"
 #include "cli/tool_help.h"
 #include "cli/which_mcpivot.h"
 #include "proc/terminal.h"
+#include "search/nearest_tools.h"
 #include "search/tool_search.h"
 
 namespace mcpivot {

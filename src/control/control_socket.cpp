@@ -289,7 +289,9 @@ void ControlSocket::Visitor::call_server(const std::string& name, const Message&
     return fleet.call_tool({.client = id_}, message, *target);
   const std::string why_not = seat.tools.why_not(name);
   refuse(error_answer(message.text(message.id), code::invalid_params,
-                      why_not.empty() ? "no tool is called " + name : why_not));
+                      why_not.empty()
+                          ? fmt::format("no tool is called {}{}", name, seat.tools.words_of_starts(name))
+                          : why_not));
 }
 
 // With one client, there is just what that client's servers offer.

@@ -88,8 +88,12 @@ class ControlTools {
   // The servers or tools whose definitions a call of one of these tools needs, by name; a name that is
   // neither stands for all servers. Empty: none.
   std::vector<std::string> asked_for(const Message& message, std::string_view tool) const;
-  // ". Still starting, …", for a search or call that may have missed their tools; empty: none is starting.
-  std::string words_of_starts() const;
+  // ". Still starting, …": the servers whose tools aren't known, for a search or call that may have missed
+  // them. With a tool's name, only those that it may belong to. Empty: there are none.
+  std::string words_of_starts(std::string_view tool = {}) const;
+  // How an error goes on after naming a tool that doesn't exist: whether its server is starting, which tool
+  // may be meant, and how to find it.
+  std::string words_of_unknown(const std::string& tool) const;
 
   // Whether pivot_call reaches this server.
   bool reaches(const Member& member) const;
@@ -144,6 +148,8 @@ class ControlTools {
   // The same for a server whose stderr the caller may see.
   Member* pick_readable(const Call& call) const;
 
+  // "Call pivot_activate {…} first", or which command to run.
+  std::string activate_first(const std::string& server) const;
   // What the tools do.
   void rebuild(const Call& call);
   void restart(const Call& call);

@@ -1,6 +1,7 @@
 // The control tools for a choice of servers: activate, deactivate, search and call; and what the model is
 // told about that choice.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -9,6 +10,7 @@
 #include "gateway/control_tools.h"
 #include "gateway/unknown_tools.h"
 #include "rpc/json_cursor.h"
+#include "search/nearest_tools.h"
 
 namespace mcpivot {
 namespace {
@@ -21,16 +23,19 @@ bool is_known(const Instance& server) {
   return !server.initialize_result().empty();
 }
 
+// Whether a tool of this name would be this server's.
+bool has_prefix_of(const Member& member, std::string_view tool) {
+  const std::string prefix = prefixed_name(member.name(), "");
+  return member.naming() == Naming::prefixed && tool.starts_with(prefix) && tool.size() > prefix.size();
+}
+
 }  // namespace
 
 std::optional<Routes::Target> behind_refusal(const Members& members, std::string_view tool) {
   for (const auto& member : members) {
-    const std::string prefix = prefixed_name(member->name(), "");
     const Instance& server = member->instance();
-    if (member->naming() != Naming::prefixed || !tool.starts_with(prefix) || tool.size() == prefix.size() ||
-        is_known(server) || !server.life().is_refused())
-      continue;
-    const std::string own(tool.substr(prefix.size()));
+    if (!has_prefix_of(*member, tool) || is_known(server) || !server.life().is_refused()) continue;
+    const std::string own(tool.substr(prefixed_name(member->name(), "").size()));
     if (member->tools().allows(own)) return Routes::Target{member.get(), own, quote(own)};
   }
   return std::nullopt;
@@ -146,16 +151,14 @@ void ControlTools::call_through(const Call& call) {
   const auto refusing = target == nullptr ? behind_refusal(fleet_.members(), name) : std::nullopt;
   if (refusing) target = &*refusing;
   if (target == nullptr)
-    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}{}", name, words_of_starts(),
-                                    hint_to_search()));
+    return refuse(call, fmt::format("[mcpivot] no tool is called \"{}\"{}", name, words_of_unknown(name)));
   if (const Member& member = *target->member; !reaches(member))
-    return refuse(call,
-                  fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "
-                              "\"{}\". {}",
-                              name, member.name(),
-                              member.active() ? "Call the tool itself."
-                                              : "To call the tool itself, it takes " +
-                                                    how_to_activate(member.name()) + " first."));
+    return refuse(
+        call, fmt::format("[mcpivot] {} was not called: the configuration doesn't let pivot_call reach "
+                          "\"{}\". {}",
+                          name, member.name(),
+                          member.active() ? "Call the tool itself."
+                                          : activate_first(member.name()) + ", then call the tool itself."));
   const std::string_view params = message.text(message.params);
   std::string inner = fmt::format(R"({{"name":{})", quote(target->own));
   const std::string arguments = object_argument(call.arguments, "arguments");
@@ -206,16 +209,19 @@ std::string ControlTools::how_to_activate(const std::string& server) const {
   return fmt::format("\"mcpivot activate {}\" in a terminal", server);
 }
 
+std::string ControlTools::activate_first(const std::string& server) const {
+  const bool has_tool = (compat_ == Compat::none || compat_ == Compat::mcpflip) && era_ == Era::legacy;
+  return fmt::format("{} {} first", has_tool ? "Call" : "Run", how_to_activate(server));
+}
+
 std::string ControlTools::hint_to_activate(const Member& member, const std::string& tool) const {
   const bool through = has("pivot_call") && reaches(member);
   if (era_ == Era::modern && through)
     return fmt::format(
         R"([mcpivot] {} is a tool of "{}", which is not active. Call it with pivot_call {{"tool":{},"arguments":…}}.)",
         tool, member.name(), quote(tool));
-  const bool can_call = (compat_ == Compat::none || compat_ == Compat::mcpflip) && era_ == Era::legacy;
-  std::string text =
-      fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {} {} first", tool, member.name(),
-                  can_call ? "Call" : "It takes", how_to_activate(member.name()));
+  std::string text = fmt::format("[mcpivot] {} is a tool of \"{}\", which is not active. {}", tool,
+                                 member.name(), activate_first(member.name()));
   if (through) text += fmt::format(R"(, or pivot_call {{"tool":{},"arguments":…}})", quote(tool));
   return text + ".";
 }
@@ -224,21 +230,41 @@ std::string ControlTools::hint_to_search() const {
   return has("pivot_search") ? ". pivot_search finds tools by what they do." : "";
 }
 
-std::string ControlTools::words_of_starts() const {
-  const std::vector<std::string> starting = fleet_.starting();
-  std::string text;
-  if (!starting.empty())
-    text = fmt::format(". Still starting, so their tools aren't known yet: {}. Try again in a moment",
-                       list_of(starting));
-  std::string unusable;
-  for (const auto& member : fleet_.members()) {
+std::string ControlTools::words_of_unknown(const std::string& tool) const {
+  std::string text = words_of_starts(tool);
+  const std::string hint = hint_to_search();
+  if (!text.empty()) return text + hint;
+  std::vector<std::string> known;
+  for (const Routes::Named& one : fleet_.names().all_tools()) known.push_back(one.name);
+  const std::string meant = did_you_mean_tool(tool, known);
+  return meant.empty() ? hint : fmt::format(".{}{}", meant, hint.empty() ? hint : hint.substr(1));
+}
+
+std::string ControlTools::words_of_starts(std::string_view tool) const {
+  const Members& members = fleet_.members();
+  const auto named = [&](const auto& member) { return has_prefix_of(*member, tool); };
+  const bool has_owner = std::ranges::any_of(members, named);
+  const std::vector<std::string> all_starting = fleet_.starting();
+  std::vector<std::string> starting;
+  std::vector<std::string> unusable;
+  for (const auto& member : members) {
+    if (has_owner && !named(member)) continue;
     const Instance& server = member->instance();
     const bool fails =
         server.state() == Instance::State::failed || server.failed_lately();  // it may be trying again
-    if (is_known(server) || !fails || contains(starting, member->name())) continue;
-    unusable += fmt::format("{}{} ({})", unusable.empty() ? "" : ", ", member->name(), brief_trouble(server));
+    if (contains(all_starting, member->name()))
+      starting.push_back(member->name());
+    else if (!is_known(server) && fails)
+      unusable.push_back(fmt::format("{} ({})", member->name(), brief_trouble(server)));
   }
-  if (!unusable.empty()) text += fmt::format(". Not available, so their tools aren't known: {}", unusable);
+  const auto whose = [](const auto& servers) { return servers.size() == 1 ? "its" : "their"; };
+  std::string text;
+  if (!starting.empty())
+    text = fmt::format(". Still starting, so {} tools aren't known yet: {}. Try again in a moment",
+                       whose(starting), list_of(starting));
+  if (!unusable.empty())
+    text += fmt::format(". Not available, so {} tools aren't known: {}", whose(unusable),
+                        fmt::join(unusable, ", "));
   return text;
 }
 

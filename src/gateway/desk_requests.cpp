@@ -247,9 +247,9 @@ void Desk::request_unrouted_tool(Asker asker, const Message& message, const std:
   }
   if (const auto refusing = behind_refusal(members_, name); refusing && refusing->member->active())
     return call_tool(asker, message, *refusing);
-  clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_params,
-                                      fmt::format("Unknown tool: {}{}{}", name, control_.words_of_starts(),
-                                                  control_.hint_to_search())));
+  clients_.refuse(asker,
+                  error_answer(message.text(message.id), code::invalid_params,
+                               fmt::format("Unknown tool: {}{}", name, control_.words_of_unknown(name))));
 }
 
 void Desk::call_tool(Asker asker, const Message& message, const Routes::Target& target) {
