@@ -230,6 +230,29 @@ TEST(Control, an_unknown_tool_is_an_error_that_suggests_the_right_one) {
   EXPECT_THAT(run(client, {"call", "alpha__ehco"}).err, HasSubstr("Did you mean alpha__echo?"));
 }
 
+TEST(Control, a_tool_of_a_server_that_can_not_be_started_is_not_denied) {
+  Client client({.config = R"({"mcpServers": {
+    "missing": {"command": "/no/such/program"}, "other": {"command": "${FAKE}"}}})"});
+  client.initialize();
+  client.request("tools/list");
+  const Outcome said = run(client, {"call", "missing__echo"});
+  EXPECT_EQ(said.exit_code, 1);
+  EXPECT_THAT(said.err,
+              HasSubstr("no tool is called missing__echo. Not available, so its tools aren't known: "
+                        "missing (cannot start '/no/such/program'"));
+}
+
+TEST(Control, a_misspelt_server_is_told_with_the_one_that_was_meant) {
+  Client client({.server = {"--name", "x"}});
+  client.initialize();
+  for (const char* const command : {"status", "restart", "logs"}) {
+    const Outcome said = run(client, {command, "fake_sevrer"});
+    EXPECT_EQ(said.exit_code, 1);
+    EXPECT_THAT(said.out + said.err,
+                HasSubstr("no running mcpivot has a server \"fake_sevrer\". Did you mean fake_server?"));
+  }
+}
+
 TEST(Control, status_shows_calls_errors_and_the_median_time) {
   Client client({.server = {"--name", "x"}});
   client.initialize();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdlib>
 
+#include "cli/did_you_mean.h"
 #include "cli/status_table.h"
 
 namespace mcpivot {
@@ -97,15 +98,27 @@ Found look_around(const ControlWish& wish) {
   return found;
 }
 
+// Of the mcpivots that the wish may mean.
+std::vector<std::string> server_names(ControlWish wish) {
+  wish.server.clear();
+  std::vector<std::string> names;
+  for (const json::object& status : look_around(wish).states)
+    for (const json::value& server : status.at("servers").as_array())
+      names.emplace_back(server.at("name").as_string());
+  return names;
+}
+
 std::string nobody(const ControlWish& wish) {
   if (wish.many && wish.instance.empty())
     return "no \"mcpivot serve\" is running; only its clients have sessions.";
   if (wish.instance.empty() && wish.server.empty())
-    return "no mcpivot is running. A client starts one when it connects to it.";
+    return "no mcpivot is running. A client starts one when it connects.";
   if (wish.server.empty())
-    return fmt::format("no running mcpivot matches {}; \"mcpivot status --all\" shows them.", wish.instance);
-  return fmt::format("no running mcpivot has a server \"{}\"; \"mcpivot status --all\" shows them.",
-                     wish.server);
+    return fmt::format(
+        "no running mcpivot matches {}. \"mcpivot status --all\" lists those that are running.",
+        wish.instance);
+  return fmt::format("no running mcpivot has a server \"{}\".{} \"mcpivot status --all\" lists them.",
+                     wish.server, did_you_mean(wish.server, server_names(wish)));
 }
 
 ControlClient the_one(const ControlWish& wish) {
