@@ -78,6 +78,19 @@ TEST(HttpRefusal, is_retried_by_each_call_and_not_in_a_loop) {
   EXPECT_EQ(daemon.times("1 turned away 401"), 3u);
 }
 
+// It is waited for, since it may recover, but it needn't be started.
+TEST(HttpRefusal, a_daemon_that_answers_with_a_server_error_is_not_called_away) {
+  const FakeDaemon daemon({"--status", "500"});
+  Client client(to(daemon.url(), {"--queue-timeout", "1s"}));
+  client.initialize();
+  EXPECT_THAT(refused_call(client),
+              AllOf(HasSubstr("server \"app\" can't be used: the request waited 1 s for it to be ready; the "
+                              "server rejected `initialize`: it answered 500"),
+                    HasSubstr("Next: try again later; mcpivot reconnects by itself."), Not(HasSubstr("away")),
+                    Not(HasSubstr("start it"))));
+  EXPECT_EQ(status_of(client, "state"), "failed");
+}
+
 TEST(HttpRefusal, a_daemon_that_accepts_us_again_gets_the_next_call) {
   FakeDaemon daemon;
   Client client(patient(daemon.url()));

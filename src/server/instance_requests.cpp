@@ -291,9 +291,11 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
 }
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) {
+  // A daemon that answers, though with an error.
+  const bool is_up = manner().comes_and_goes && state() == State::failed && !status().away;
+  const bool is_unusable = !waits_for_predecessor() && (life_.is_refused() || is_up);
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
-                                  waits_for_predecessor()   ? manner().absent
-                                  : life_.is_refused()      ? "can't be used"
+                                  is_unusable               ? "can't be used"
                                   : life_.is<Life::Ready>() ? "is being replaced"
                                                             : manner().absent,
                                   why);
@@ -309,8 +311,9 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
   }
   if (!ends() && manner().comes_and_goes && state() == State::failed && !life_.is_refused()) {
     new_line();
-    words += fmt::format("Next: {}; mcpivot reconnects by itself.",
-                         config_->http.start.empty() ? "start it, then call again" : "try again later");
+    words +=
+        fmt::format("Next: {}; mcpivot reconnects by itself.",
+                    config_->http.start.empty() && !is_up ? "start it, then call again" : "try again later");
   } else if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
     new_line();
     words += failed_lately() || config_->control.status.empty()
