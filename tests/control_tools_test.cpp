@@ -159,7 +159,7 @@ TEST(Status, shows_the_program_and_how_often_it_started_and_ended) {
   EXPECT_EQ(status_of(client, "version"), "7.8.9");
   EXPECT_THAT(status_of(client, "executable"),
               AllOf(HasSubstr(program.path()), HasSubstr(" MB, built "), Not(HasSubstr("newer than"))));
-  EXPECT_EQ(status_of(client, "kills"), "0");
+  EXPECT_EQ(status_of(client, "stops"), "0");
   program.replace();
   EXPECT_THAT(status_of(client, "executable"), HasSubstr("the file is newer than what is running"));
 
@@ -172,8 +172,8 @@ TEST(Status, shows_the_program_and_how_often_it_started_and_ended) {
   client.call("echo");
   EXPECT_EQ(status_of(client, "crashes"), "1");
   client.call("pivot_restart");
-  EXPECT_TRUE(wait_status(client, "kills", "1"));
-  EXPECT_THAT(status_of(client, "last kill"), HasSubstr("a new generation took its place, at 20"));
+  EXPECT_TRUE(wait_status(client, "stops", "1"));
+  EXPECT_THAT(status_of(client, "last stop"), HasSubstr("a new generation took its place, at 20"));
 }
 
 TEST(ControlTools, any_name_selects_the_only_server) {

@@ -91,7 +91,7 @@ inline Strings tools_of(Client& client) {
 
 // The "key: value" lines of pivot_status; an absent one is empty, or 0 if it is a number of something.
 inline std::string status_of(Client& client, const std::string& key) {
-  const Strings counts{"in flight",           "waiting",  "draining",      "starts",     "kills", "crashes",
+  const Strings counts{"in flight",           "waiting",  "draining",      "starts",     "stops", "crashes",
                        "killed from outside", "sessions", "sessions lost", "reconnects", "tools"};
   for (const std::string& line : lines_in(client.call_text("pivot_status")))
     if (line.starts_with(key + ": ")) return line.substr(key.size() + 2);

@@ -54,9 +54,9 @@ std::string Status::text() const {
     line("last loss", past.last_exit);
   } else {
     line("starts", std::to_string(past.starts));
-    line("kills", std::to_string(past.kills));
+    line("stops", std::to_string(past.kills));
     if (past.last_kill_at)
-      line("last kill", fmt::format("{}, at {}", past.last_kill, time_text(*past.last_kill_at)));
+      line("last stop", fmt::format("{}, at {}", past.last_kill, time_text(*past.last_kill_at)));
     line("crashes", std::to_string(past.crashes));
     line("killed from outside", std::to_string(past.outside_deaths));
     line("last exit", past.last_exit);
