@@ -62,7 +62,7 @@ TEST(Doctor, starts_a_failing_server_once_per_era_and_shows_its_output) {
   EXPECT_THAT(said.out, HasSubstr("BAD   failing: it exited with code 1 before it was ready\n"
                                   "      stderr, last lines:\n"
                                   "        no database\n"
-                                  "      Try its command"));
+                                  "      Run its command"));
   EXPECT_THAT(said.out, AllOf(HasSubstr("ok    slow: ready in "), HasSubstr("ok    chatty: ready in ")));
   EXPECT_EQ(said.err, "");
 }
@@ -104,6 +104,17 @@ TEST(Doctor, finds_a_list_of_servers_that_a_client_cannot_read) {
   EXPECT_EQ(said.exit_code, 1);
   EXPECT_THAT(said.out, HasSubstr("BAD   Claude Code cannot read its list of servers: " +
                                   (home.path() / ".claude.json").string() + ": isn't a regular file\n"));
+}
+
+TEST(Doctor, names_a_client_once_whose_file_is_the_same_for_the_project) {
+  const TemporaryDirectory home;
+  fs::create_directory(home.path() / ".cursor");
+  std::ofstream(home.path() / ".cursor/mcp.json")
+      << R"({"mcpServers": {"mine": {"command": ")" + mcpivot_binary() + R"("}}})";
+  const std::string said = doctor(home.path(), "").out;
+  const auto first = said.find("Cursor starts mcpivot as \"mine\"");
+  ASSERT_NE(first, std::string::npos) << said;
+  EXPECT_EQ(said.find("Cursor starts mcpivot", first + 1), std::string::npos) << said;
 }
 
 TEST(Doctor, finds_a_client_that_starts_another_mcpivot) {

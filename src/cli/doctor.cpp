@@ -250,7 +250,7 @@ class Trials {
     if (why.starts_with("the server wants a sign-in"))
       return findings.bad(fmt::format("{}: {}", entry.server.name, why));
     if (entry.server.is_daemon()) return report_absence(why, entry.server, findings);
-    const std::string_view next = "Try its command in a terminal, or look at \"mcpivot check\"";
+    const std::string_view next = "Run its command in a terminal, or run \"mcpivot check\"";
     findings.bad(fmt::format("{}: {}\n{}{}", entry.server.name, why, trial.stderr_text(), next));
   }
 
@@ -316,8 +316,12 @@ int doctor(const std::string& config_file) {
   look_at_limits(findings);
   look_at_instances(findings);
   const Places places = places_here();
-  for (const Client& client : clients())
-    for (const Scope scope : {Scope::user, Scope::project}) look_at_client(client, scope, places, findings);
+  for (const Client& client : clients()) {
+    // In the home folder, some clients have one file for both.
+    if (client_file(client, Scope::user, places) != client_file(client, Scope::project, places))
+      look_at_client(client, Scope::user, places, findings);
+    look_at_client(client, Scope::project, places, findings);
+  }
   return findings.any_bad() ? 1 : 0;
 }
 
