@@ -155,7 +155,7 @@ TEST_F(InstallImport, uninstall_also_reverts_a_later_import) {
 TEST_F(InstallImport, says_that_servers_become_inactive_and_that_clients_share_one_file) {
   write(".claude.json", lived_in);
   write(".cursor/mcp.json", R"({"mcpServers": {"own": {"command": "x", "active": true}}})");
-  const std::string inactive = "notes, docs are inactive";
+  const std::string inactive = "notes and docs are inactive";
   const std::string share = "all clients share " + config() + " (now: Claude Code)";
   EXPECT_THAT(good({"install", "claude", "--import", "--dry-run"}).out,
               AllOf(HasSubstr(inactive), HasSubstr(share)));

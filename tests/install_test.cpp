@@ -52,12 +52,13 @@ TEST_P(InstallEach, registers_where_the_client_looks_and_uninstalls_without_a_tr
   }
   EXPECT_THAT(good({"install", client, "--scope", scope}).out, HasSubstr("it is there already"));
   EXPECT_EQ(read(file), text) << "twice is once";
-  EXPECT_THAT(good({"uninstall", client, "--scope", scope}).out, HasSubstr("restores"));
+  EXPECT_THAT(good({"uninstall", client, "--scope", scope}).out,
+              HasSubstr("deletes   the file: it didn't exist before"));
   EXPECT_THAT(files(), IsEmpty());
   const fs::path outermost = *fs::path(file).begin();
   EXPECT_TRUE(outermost == "config" || !exists(outermost)) << "folders that were made go, too";
   EXPECT_FALSE(exists("config/Code") || exists("config/Claude"));
-  EXPECT_THAT(good({"uninstall", client, "--scope", scope}).out, HasSubstr("there is no \"mcpivot\""));
+  EXPECT_THAT(good({"uninstall", client, "--scope", scope}).out, HasSubstr("there is no entry \"mcpivot\""));
 }
 
 INSTANTIATE_TEST_SUITE_P(Clients, InstallEach,

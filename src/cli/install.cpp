@@ -145,8 +145,8 @@ int init_command(bool dry_run) {
   const auto seen = look_at_file(file, 0644);
   if (!seen) return fail(seen.error());
   if (seen->text)
-    return fail(fmt::format(
-        "{}: already exists, and was left unchanged; \"mcpivot check\" shows what it means", seen->path));
+    return fail(
+        fmt::format("{}: already exists, and was left unchanged; \"mcpivot check\" explains it", seen->path));
   const StartingConfig config = starting_config(places.folder);
   if (dry_run) {
     std::fputs(config.text.c_str(), stdout);
@@ -155,10 +155,10 @@ int init_command(bool dry_run) {
   if (const auto written = change_file(*seen, config.text, Backup::none); !written)
     return fail(written.error());
   say(fmt::format("Wrote {}, {}.", file,
-                  config.found.empty() ? "with examples: no project was recognised in this folder"
-                                       : "after a look at " + config.found));
+                  config.found.empty() ? "with examples, because no project was recognized in this folder"
+                                       : "based on " + config.found));
   say("Next: review it, then\n"
-      "  mcpivot check                            what it means, and what is wrong with it\n"
+      "  mcpivot check                            explains it, and lists any problems\n"
       "  mcpivot install claude --scope project   adds it to a client (or cursor, vscode, codex, gemini)");
   return 0;
 }

@@ -159,7 +159,8 @@ std::expected<void, string> let_go_of_config(Plan& plan, const InstallRecord& re
   if (!tracked) return std::unexpected(tracked.error());
   if (tracked->leads_back(seen->text)) {
     if (tracked->record->before != seen->text)
-      tell(plan, "restores", "{}{}", seen->path, tracked->record->before ? "" : ": there was none");
+      tracked->record->before ? tell(plan, "restores", "{}", seen->path)
+                              : tell(plan, "deletes", "{}: it didn't exist before", seen->path);
     restore(plan, *seen, *tracked->record);
   } else if (seen->text) {
     auto config = ConfigText::open(seen->path, *seen->text);
@@ -245,6 +246,14 @@ string reach_of(const ConfigText& config) {
   return says != nullptr && says->kind == Kind::string ? says->text : string();
 }
 
+// "a", "a and b", "a, b and c"
+string and_list(const std::vector<string>& names) {
+  string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
 // What an import changes for the model and for other clients.
 void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, const Client& client,
                  const std::vector<InstallRecord>& others) {
@@ -257,10 +266,10 @@ void note_import(Plan& plan, const ConfigText& config, const SeenFile& seen, con
   }
   if (names.size() > 1 && !inactive.empty())
     tell(plan, "note",
-         "{} {} inactive: the tools aren't in the model's list until it activates the server\n"
+         "{} inactive: {} tools aren't in the model's list until it activates the server\n"
          "            (pivot_activate), but it can find {}. To list a\n"
          "            server's tools from the start, add \"active\": true to it in {}",
-         fmt::join(inactive, ", "), inactive.size() == 1 ? "is" : "are",
+         and_list(inactive) + (inactive.size() == 1 ? " is" : " are"), inactive.size() == 1 ? "its" : "their",
          reach_of(config).empty() || reach_of(config) == "all" ? "and call them (pivot_search, pivot_call)"
                                                                : "them (pivot_search)",
          seen.path);
@@ -468,16 +477,15 @@ std::expected<Plan, string> plan_uninstall(const InstallRequest& request, const 
         fmt::format("{}: \"{}\" isn't mcpivot's, and was left alone; name another with --name",
                     opened->seen.path, request.name));
   if (own == nullptr && !record) {
-    tell(plan, "nothing", "there is no \"{}\"", request.name);
+    tell(plan, "nothing", "there is no entry \"{}\"", request.name);
     return plan;
   }
 
   const bool leads_back = record && opened->tracked.leads_back(opened->seen.text);
   const bool last_in_file = !opened->shares_file();
   if (leads_back && last_in_file) {
-    tell(plan, "restores", "{}",
-         opened->tracked.record->before ? "the original file, byte for byte"
-                                        : "the previous state: no such file");
+    opened->tracked.record->before ? tell(plan, "restores", "the original file, byte for byte")
+                                   : tell(plan, "deletes", "the file: it didn't exist before");
     for (const MovedServer& server : record->moved)
       if (!server.spelling.empty()) tell(plan, "returns", "{}", server.name);
     restore(plan, opened->seen, *opened->tracked.record);

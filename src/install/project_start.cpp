@@ -320,8 +320,8 @@ constexpr std::string_view closing =
 std::string text_of(const Proposal& proposal, const std::string& others) {
   std::string text = fmt::format(
       "// The servers behind mcpivot in this project, proposed from {}.\n{}"
-      "// `mcpivot check` says what this file means and what is wrong with it;\n"
-      "// `mcpivot install claude --scope project` puts it into a client.\n"
+      "// `mcpivot check` explains this file and lists any problems;\n"
+      "// `mcpivot install claude --scope project` adds it to a client.\n"
       "{{\n"
       "  \"mcpServers\": {{\n"
       "    {}: {{\n"
@@ -354,8 +354,7 @@ std::string text_of(const Proposal& proposal, const std::string& others) {
 std::string empty_config() {
   return "// The servers behind mcpivot, written as in a client's own file, with more keys if you like: "
          "\"build\",\n"
-         "// \"watch\", \"active\" and others. `mcpivot check` says what this file means and what is wrong "
-         "with it.\n"
+         "// \"watch\", \"active\" and others. `mcpivot check` explains this file and lists any problems.\n"
          "{\n"
          "  \"mcpServers\": {}\n"
          "}\n";
@@ -374,8 +373,8 @@ StartingConfig starting_config(const std::string& folder) {
     return {text_of(proposals.front(), others), proposals.front().found};
   }
   return {
-      R"(// The servers behind mcpivot in this project. `mcpivot check` says what this file means and what is
-// wrong with it; `mcpivot install claude --scope project` puts it into a client.
+      R"(// The servers behind mcpivot in this project. `mcpivot check` explains this file and lists any
+// problems; `mcpivot install claude --scope project` adds it to a client.
 {
   "mcpServers": {
     // A server of your own, in development: rebuilt and swapped when you save a file.
