@@ -15,6 +15,7 @@
 #include "cli/control_command.h"
 #include "cli/did_you_mean.h"
 #include "cli/man_page.h"
+#include "cli/parse_error.h"
 #include "cli/server_name.h"
 #include "cli/split_words.h"
 #include "config/config_file.h"
@@ -46,17 +47,6 @@ std::vector<std::string> usage() {
           "mcpivot [OPTIONS] --tools-from CLI",
           "mcpivot serve --listen ADDRESS [OPTIONS] [-- COMMAND...]",
           "mcpivot check|install|status|... [ARG...]  (below; each has a --help)"};
-}
-
-std::string words_of(const CLI::ParseError& error) {
-  const std::string words = error.what();
-  constexpr std::string_view extra = " not expected: ";
-  if (const auto at = words.find(extra); at != std::string::npos) {
-    const std::string which = words.substr(at + extra.size());
-    return fmt::format("unexpected argument{}: {}", which.find(' ') == std::string::npos ? "" : "s", which);
-  }
-  const auto twice = words.find(": At Most 1 required but received ");
-  return twice == std::string::npos ? words : words.substr(0, twice) + " can be given only once";
 }
 
 // The command that the line has got to, "mcpivot status" or "mcpivot" itself.
@@ -252,8 +242,8 @@ Example: for everyone with an access token of your authorization server
     --public-url https://example.com/mcp --audience https://example.com/mcp \
     --oauth-issuer https://login.example.com --config mcpivot.json
 
-Each client has servers of its own, started when it first needs them, unless the configuration says
-"sharing": "shared".)";
+Each client has servers of its own, started when it first needs them, unless
+they are shared (--sharing, or "sharing": "shared" in the configuration).)";
 
 // For clients that connect over HTTP.
 struct ServeTexts {
@@ -629,7 +619,7 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
       const std::string hint = misplaced_word(app, words, has_dashes, names_a_program);
       const std::string command = command_of(app);
       return wrong(fmt::format("{}\nRun {} --help for more.\n",
-                               hint.empty() ? fmt::format("{}: {}", command, words_of(error)) : hint,
+                               hint.empty() ? fmt::format("{}: {}", command, parse_error_text(error)) : hint,
                                command));
     }
     std::ostringstream out;
