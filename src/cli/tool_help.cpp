@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include "cli/colours.h"
@@ -35,10 +36,17 @@ struct Argument {
   std::string text;
 };
 
+// Zod writes the limits of JavaScript's exact integers into the schema of every integer.
+bool is_any_integer(const json::value& limit) {
+  constexpr double most = 9007199254740991;
+  return limit.is_number() && std::abs(limit.to_number<double>()) == most;
+}
+
 std::string limits_in(const json::object& property) {
   std::string text;
   for (const auto& [key, words] : {std::pair{"minimum", "at least"}, {"maximum", "at most"}})
-    if (const json::value* limit = property.if_contains(key); limit != nullptr && limit->is_number())
+    if (const json::value* limit = property.if_contains(key);
+        limit != nullptr && limit->is_number() && !is_any_integer(*limit))
       text += fmt::format(", {} {}", words, json::serialize(*limit));
   if (const json::value* usual = property.if_contains("default"))
     text += fmt::format(", default {}", json::serialize(*usual));

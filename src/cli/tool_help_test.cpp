@@ -50,6 +50,16 @@ TEST(ToolHelp, lists_each_argument_with_its_type_and_purpose) {
             "To call it: mcpivot call files__read path=TEXT mode=TEXT\n");
 }
 
+TEST(ToolHelp, leaves_out_limits_that_every_integer_of_a_sdk_has) {
+  const std::string help = tool_help(tool(R"({"name": "count", "server": "x", "active": true,
+    "inputSchema": {"type": "object", "properties": {
+      "n": {"type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991},
+      "part": {"type": "integer", "minimum": 1, "maximum": 9007199254740991}}}})"),
+                                     std::nullopt);
+  EXPECT_THAT(help, HasSubstr("  n     integer\n"));
+  EXPECT_THAT(help, HasSubstr("  part  integer, at least 1\n"));
+}
+
 TEST(ToolHelp, says_that_there_are_no_arguments) {
   const std::string help = tool_help(
       tool(R"({"name": "pid", "server": "x", "active": true, "inputSchema": {"type": "object"}})"), 80);
