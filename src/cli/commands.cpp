@@ -15,7 +15,7 @@
 namespace mcpivot {
 namespace {
 
-void add_common(CLI::App& app, InstallCommand& command) {
+void add_common(CLI::App& app, InstallCommand& command, const std::string& about_projects) {
   const std::vector<std::string> targets = install_targets();
   auto* client = app.add_option("CLIENT", command.what, CLI::detail::join(targets, ", "));
   client->option_text(" ");
@@ -25,8 +25,7 @@ void add_common(CLI::App& app, InstallCommand& command) {
          [&command](const std::string& scope) {
            command.scope = scope == "project" ? Scope::project : Scope::user;
          },
-         "user: all projects (the default); project: this folder only, without machine-specific paths, so "
-         "that it can be committed")
+         "user: all projects (the default); project: this folder only" + about_projects)
       ->check(CLI::IsMember({"user", "project"}))
       ->option_text("SCOPE");
   app.add_option("--name", command.name, "The entry's name (default: mcpivot)")
@@ -45,13 +44,13 @@ std::function<std::function<int()>()> add_install_commands(CLI::App& app) {
 
   auto* in = add_command(app, "install", "[CLIENT] [OPTIONS]",
                          "Add mcpivot to a client's list of servers; without CLIENT, list the clients found");
-  add_common(*in, *install);
+  add_common(*in, *install, ", without machine-specific paths, so that it can be committed");
   in->add_flag("--import", install->import,
                "Move the client's servers into mcpivot's configuration, which all clients share; with more "
                "than one server there, they are inactive until needed");
   auto* out = add_command(app, "uninstall", "CLIENT [OPTIONS]",
                           "Remove mcpivot from a client, and move imported servers back");
-  add_common(*out, *uninstall);
+  add_common(*out, *uninstall, "");
   auto* init = add_command(app, "init", "[--dry-run]",
                            "Write a starter mcpivot.json for the project in the current folder");
   init->add_flag("--dry-run", *dry_init, "Only print it");
