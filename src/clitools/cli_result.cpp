@@ -176,6 +176,13 @@ CliResult failure(const FinishedCall& call, const std::string& how) {
   return {result_of(text_block(trimmed(text)), true), true};
 }
 
+// With the time that it took, unless the reason isn't about the program's own end.
+std::string ending_of(const FinishedCall& call) {
+  const std::string& how = call.run.how;
+  const bool ended_itself = how.starts_with("exited") || how.starts_with("was killed");
+  return ended_itself ? fmt::format("{} after {}", how, duration_text(call.run.took)) : how;
+}
+
 // Where a result differs from what its tool promises, one line each; empty: nowhere.
 std::string misfits(const CliResult& result, const ToolSpec& tool) {
   const std::string_view structured = find_member(result.json, "structuredContent");
@@ -192,8 +199,7 @@ CliResult cli_result(const FinishedCall& call) {
                    fmt::format("the tool \"{}\" was not run: {}. Nothing happened; fix that and call again.",
                                call.tool.name, call.run.how));
   if (!call.run.ok)
-    return failure(call, fmt::format("the program of the tool \"{}\" {} (it ran for {}).", call.tool.name,
-                                     call.run.how, duration_text(call.run.took)));
+    return failure(call, fmt::format("the program of the tool \"{}\" {}.", call.tool.name, ending_of(call)));
   const std::string_view whole = call.output.cut() ? std::string_view() : trimmed(call.output.whole());
   if (whole.starts_with('{') && is_json(whole)) {
     CliResult result = from_object(whole, call);

@@ -84,7 +84,7 @@ std::string Credentials::advice() const {
     for (const std::string& name : header.variables) list += fmt::format(" (from the variable {})", name);
   }
   return fmt::format(
-      "It wants other credentials: look at the headers that are sent (--header, or \"headers\" in the "
+      "It wants other credentials: check the headers that are sent (--header, or \"headers\" in the "
       "configuration file): {}",
       list);
 }

@@ -341,7 +341,7 @@ void HttpLink::Call::on_refused() {
   }
   if (head_.status == 404 && link_->session_id_.empty() && error_in(body).empty())
     return fail(code::internal_error,
-                fmt::format("it {} Nothing speaks MCP at {}: look at the path of that address (--url, or "
+                fmt::format("it {} Nothing speaks MCP at {}: check the path of that address (--url, or "
                             "\"url\" in the configuration file)",
                             sentence(complaint()), link_->options_.url.shown()),
                 head_.status);
