@@ -8,6 +8,7 @@
 #include <fstream>
 #include <regex>
 
+#include "cli_tools.h"
 #include "daemons.h"
 #include "gateways.h"
 #include "serves.h"
@@ -88,10 +89,14 @@ void tell_development(Page& page) {
   page.chapter("A server in development");
   const TemporaryDirectory project;
   write(project.path() / "a.txt", "one");
-  Client client({.options = {"--name", "dev", "--cwd", project.path(), "--watch", "*.txt", "--build",
-                             "if grep -q slow a.txt; then cat gate; fi; if grep -q broken a.txt; then echo "
-                             "'a.txt:1: error: no good'; exit 2; fi"},
-                 .server = {"--lives", "lives", "--life", "2+", "--tool", "fresh"}});
+  Client client(
+      {.options = {"--name", "dev", "--cwd", project.path(), "--watch", "*.txt", "--build",
+                   "if grep -q slow a.txt; then cat gate; fi; if grep -q broken a.txt; then echo "
+                   "'a.txt:1: error: no good'; exit 2; fi"},
+       .server = {"--lives", "lives", "--life", "2", "--tool",
+                  R"({"name":"fresh","inputSchema":{"type":"object","properties":{}}})", "--life", "3+",
+                  "--tool",
+                  R"({"name":"fresh","inputSchema":{"type":"object","properties":{"limit":{}}}})"}});
   Gate gate(project.path() / "gate");
   client.initialize();
   const auto add = [&](const std::string& when, const json::object& answer) {
@@ -104,7 +109,7 @@ void tell_development(Page& page) {
   add("The saved change doesn't build:", client.call("echo", {{"text", "hello"}}));
   add("`pivot_rebuild`, and the build fails:", client.call("pivot_rebuild"));
   write(project.path() / "a.txt", "three");
-  add("It is fixed:", client.call("echo", {{"text", "hello"}}));
+  add("It is fixed, and a tool has another parameter:", client.call("echo", {{"text", "hello"}}));
   add("`pivot_rebuild`:", client.call("pivot_rebuild"));
   const OpenCall open = open_call(client);
   write(project.path() / "a.txt", "four");
@@ -176,11 +181,55 @@ void tell_failed_starts(Page& page) {
     page.add("It ends at once:", client, client.call("echo"));
   }
   Client client(with({{"alpha", server({"--name", "alpha"}, {{"active", true}})},
-                      {"beta", {{"command", "no-such-program"}}}}));
+                      {"beta", {{"command", "no-such-program"}, {"active", true}}}}));
   start(client, {"alpha"});
-  page.add("It is one of several; `pivot_call` of one of its tools:", client,
-           client.call("pivot_call", {{"tool", "beta__echo"}}));
+  page.add("It is an active one of several; the next call of another one:", client,
+           client.call("alpha__echo", {{"text", "hello"}}));
+  page.add("`pivot_call` of one of its tools:", client, client.call("pivot_call", {{"tool", "beta__echo"}}));
   page.add("`pivot_search`:", client, client.call("pivot_search", {{"query", "xylophone"}}));
+}
+
+// ---- Servers that are slow, and calls that are too large or too slow.
+
+void tell_slow_starts(Page& page) {
+  page.chapter("Servers that are still starting");
+  Client client(with({{"alpha", server({"--name", "alpha"}, {{"active", true}})},
+                      {"slow", server({"--hold", "initialize"}, {{"active", true}})}}));
+  start(client, {"alpha"});
+  tools_of(client);
+  page.add("One of several; the next call of another one:", client,
+           client.call("alpha__echo", {{"text", "hello"}}));
+  page.add("`pivot_call` of one of its tools, after 5 s:", client,
+           client.call("pivot_call", {{"tool", "slow__echo"}}, in(std::chrono::seconds(20))));
+}
+
+void tell_large_answers(Page& page) {
+  page.chapter("Answers that are too large");
+  Client client({.options = {"--name", "dev", "--max-message", "100000"}, .server = {}});
+  client.initialize();
+  page.add("An answer over `--max-message`:", client, client.call("big", {{"bytes", 150'000}}));
+}
+
+// ---- Programs that describe their own tools.
+
+void tell_cli_tools(Page& page) {
+  page.chapter("A command-line program");
+  const json::object level{{"type", "integer"}, {"minimum", 1}, {"maximum", 9}};
+  const FakeCli cli({cli_tool("pack", {"print", "{file}", "{level}"},
+                              {{"file", any_string}, {"level", level}}, {{"required", {"file"}}}),
+                     cli_tool("fail", {"fail", "3"}), cli_tool("die", {"die", "11"}),
+                     cli_tool("wait", {"wait", "never", "step 1 of 2"}, {}, {{"timeout", "200ms"}})});
+  Client client = cli.client({"--name", "tools"});
+  client.initialize();
+  const Gate never(client.directory() / "never");
+  const auto add = [&](const std::string& when, const json::object& answer) {
+    page.add(when, without_chance(Page::words_of(answer), cli.folder()), client.directory());
+  };
+  add("Arguments that don't fit the tool's schema:",
+      client.call("pack", {{"file", "a"}, {"level", "high"}, {"fiel", "b"}}));
+  add("The program fails:", client.call("fail"));
+  add("It crashes:", client.call("die"));
+  add("It takes too long:", client.call("wait"));
 }
 
 // ---- Builds that are checked.
@@ -241,6 +290,15 @@ void tell_gateway(Page& page) {
   add("`pivot_logs`:", client.call("pivot_logs", {{"server", "alpha"}}));
 }
 
+void tell_less_reach(Page& page) {
+  for (const char* const reach : {"active", "off"}) {
+    Client client(with(two(), {{"pivot_call", reach}}));
+    start(client);
+    page.add("`pivot_call` with `\"pivot_call\": \"" + std::string(reach) + "\"` in the configuration:",
+             client, client.call("pivot_call", {{"tool", "beta__echo"}, {"arguments", {{"text", "hello"}}}}));
+  }
+}
+
 void tell_configuration(Page& page) {
   page.chapter("A configuration file that changes");
   Client client(with(two()));
@@ -284,6 +342,10 @@ void tell_daemon(Page& page) {
       },
       soon()));
   page.add("It is back:", client, answer);
+  daemon.restart({"--status", "401"});
+  ASSERT_TRUE(
+      wait_until([&] { return status_of(client, "trouble").find("401") != std::string::npos; }, soon()));
+  page.add("It rejects mcpivot:", client, client.call("echo", {{"text", "hello"}}));
 }
 
 void tell_serve(Page& page) {
@@ -306,9 +368,13 @@ TEST(ModelReads, the_page_shows_every_text_exactly) {
   tell_checks(page);
   tell_crashes(page);
   tell_failed_starts(page);
+  tell_slow_starts(page);
+  tell_large_answers(page);
   tell_gateway(page);
+  tell_less_reach(page);
   tell_configuration(page);
   tell_daemon(page);
+  tell_cli_tools(page);
   tell_serve(page);
   const fs::path file = fs::path(PROJECT_DIRECTORY) / "docs/what-the-model-reads.md";
   if (std::getenv("MCPIVOT_WRITE_DOCS") != nullptr) write(file, page.text());
