@@ -54,7 +54,7 @@ void forget_the_start() {
       nullptr);
 }
 
-// The first error in one line, and what to do about it, for those who are told immediately.
+// The first error in one line, and what to do about it, for notices and errors that are sent immediately.
 std::string trouble_in(const LoadedConfig& loaded) {
   if (!loaded.has_errors()) return {};
   const std::string file = absolute_path(loaded.gateway.file).lexically_normal();
