@@ -1,5 +1,5 @@
-// Finds who holds the most places in a full table that many share, so that one of them can go to somebody who
-// holds fewer.
+// Finds who holds the most places in a full table that many share, so that one of them can go to an owner
+// that holds fewer.
 //
 // Any thread.
 #pragma once

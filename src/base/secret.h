@@ -1,4 +1,4 @@
-// Texts that nobody can guess, for what only their holder may use: tokens, keys, names of sockets.
+// Unguessable texts, for what only their holder may use: tokens, keys, names of sockets.
 //
 // Any thread.
 #pragma once
