@@ -43,7 +43,7 @@ class Bridge {
     virtual void keep_log(std::string_view line) = 0;
     // Call wake() after this time; replaces an earlier request.
     virtual void wake_bridge(std::chrono::milliseconds after) = 0;
-    // A text that nobody can guess, of letters and digits.
+    // An unguessable text of letters and digits.
     virtual std::string secret() = 0;
   };
 
@@ -56,7 +56,7 @@ class Bridge {
   void from_client(const Message& message, std::span<const Edit> edits) { from_client(message, edits, 0); }
   virtual void from_server(const Message& message) = 0;
   // A request to the server, with this id as JSON text, won't be answered. Returns the generation's id for
-  // it; empty if it has none, and nobody needs to be told.
+  // it; empty if it has none, and no caller needs to be told.
   virtual std::string lost(std::string_view id) = 0;
   // The protocol version used with the server, as JSON text, if it isn't fixed; empty: not known.
   virtual std::string_view version() const { return {}; }

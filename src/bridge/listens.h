@@ -1,6 +1,7 @@
 // The open `subscriptions/listen` requests of a legacy server's clients. The server announces changes to
-// everybody and has one subscription per resource; here, each announcement is passed to those who listen for
-// it, with the id of their listen, and a resource stays subscribed as long as somebody listens for it.
+// everybody and has one subscription per resource; here, each announcement is passed to the clients that
+// listen for it, with the id of their listen, and a resource stays subscribed as long as any of them listens
+// for it.
 //
 // One thread; the ends may call back in the middle of a function.
 #pragma once
@@ -27,7 +28,7 @@ class Listens {
   bool close(std::int64_t id);
   bool is_open(std::int64_t id) const { return open_.contains(id); }
 
-  // A list or a resource has changed: tells everybody who listens for that. False: nobody does.
+  // A list or a resource has changed: tells every client that listens for that. False: none does.
   bool announce(const Message& change);
 
   // A legacy client's own subscription, which doesn't go through here; and whether a change is about such a

@@ -24,7 +24,7 @@ class LogLevels {
   void allow() { allowed_ = true; }
   // The next request wants messages from this level up (as JSON text).
   void want(std::string_view level);
-  // Somebody else sets the server's level.
+  // The server's level is set elsewhere.
   void set_elsewhere(std::string_view level) { set_ = log_level(level); }
 
  private:

@@ -140,7 +140,7 @@ class ModernCalls {
   std::int64_t find_state(std::string_view request_state) const;
   void refuse(std::int64_t id, int code, std::string_view why);
   void say(std::int64_t id, std::string_view answer);
-  // Whether nobody waits for the server's messages about this id anymore.
+  // Whether the server's messages about this id are no longer wanted.
   bool is_over(std::int64_t id) const;
 
   Bridge::Ends& ends_;
@@ -152,7 +152,7 @@ class ModernCalls {
   std::map<std::string, std::int64_t, std::less<>> states_;  // of parked calls
   std::uint64_t turns_ = 0;
   std::uint64_t keys_ = 0;
-  // The ids of the calls that ended last: what the server still sends about them is for nobody.
+  // The ids of the calls that ended last: what the server still sends about them is dropped.
   std::array<std::int64_t, 256> ended_{};
   std::size_t next_ended_ = 0;
 };

@@ -93,7 +93,7 @@ void ModernFacade::cancel(const Message& message, std::span<const Edit> edits) {
   ends_.to_server(message, edits);
 }
 
-// The very first request initializes the server for those that follow; they wait for its answer.
+// The very first request initializes the server for the ones after it, which wait for its answer.
 void ModernFacade::initialize(const Message& message, std::span<const Edit> edits, std::int64_t id,
                               std::uint64_t client) {
   waiting_.push_back({id, client, KeptMessage(message, edits)});
@@ -180,8 +180,7 @@ void ModernFacade::server_notified(const Message& message) {
       if (!listens_.announce(message)) pass_up(message);
       return;
     case Method::resource_updated:
-      // A change that nobody listens for may be for a legacy client that subscribed before there was a
-      // bridge.
+      // A change without a listener may be for a legacy client that subscribed before there was a bridge.
       if (!listens_.announce(message) || listens_.is_subscribed_elsewhere(message)) pass_up(message);
       return;
     case Method::cancelled:

@@ -6,7 +6,7 @@
 // legacy clients of the same server. While such a client has a call open and no modern one has, the server's
 // questions pass too.
 //
-// A change that nobody listens for passes without a subscription id, for the core. Log messages are passed on
+// A change without a listener passes without a subscription id, for the core. Log messages are passed on
 // while exactly one running request asked for them, at the level that it asked for; all others are kept with
 // what the server writes to stderr.
 //
@@ -49,7 +49,7 @@ class ModernFacade final : public Bridge {
   bool idle() const override { return calls_.parked() == 0; }
   bool has_parked(std::string_view request_state) const override { return calls_.has_parked(request_state); }
 
-  // Several clients use it: we can't know whom a question is for, so nobody is asked.
+  // Several clients use it: we can't know which of them a question is for, so none is asked.
   void share() { shared_ = true; }
 
   // The server's answer to `initialize`; empty until it arrives.

@@ -53,7 +53,7 @@ class UpstreamListen {
   void give_up(std::string_view uri);
   // Whether the server announces it.
   bool honours(std::string_view uri) const { return held_ && held_->filter.uris.contains(uri); }
-  // Opens one now, if none is being opened: somebody waits for it.
+  // Opens one now, if none is being opened: a caller waits for it.
   void hurry() {
     if (!opening_ && supported_ && !wanted_.empty()) open();
   }
@@ -71,7 +71,7 @@ class UpstreamListen {
   // A request with this id (JSON text) won't be answered. Returns whether it was one of these.
   bool lost(std::string_view id);
 
-  // Somebody uses the server, or time passes. Reopens a listen that has ended, if that is due.
+  // The server is used, or time has passed. Reopens a listen that has ended, if that is due.
   void use() {
     if (wait_ > 0) [[unlikely]]
       approach();
