@@ -292,7 +292,7 @@ class FileReader {
   KeyReader keys_;
   LoadedConfig config_;
   bool overfull_ = false;
-  bool lock_profiles_ = false;  // nobody is let in: how they are misspelt doesn't say what they are
+  bool lock_profiles_ = false;  // no client is let in: what a misspelt key restricts isn't known
 };
 
 }  // namespace

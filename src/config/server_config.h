@@ -84,7 +84,7 @@ struct ControlNames {
 // What each new build is checked with, before it serves.
 struct VerifyConfig {
   std::string calls{};                // "journal", or a file of kept calls; empty: nothing
-  bool gate = false;                  // a build that answers otherwise waits until somebody accepts that
+  bool gate = false;                  // a build that answers differently waits until a user accepts it
   std::vector<std::string> ignore{};  // paths in answers that may be different (mcp/answer_diff.h)
   std::chrono::milliseconds budget = std::chrono::seconds(2);  // for all calls together
   bool operator==(const VerifyConfig&) const = default;
