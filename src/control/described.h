@@ -16,7 +16,7 @@ namespace mcpivot {
 // A client's server.
 boost::json::object described(const Member& member, const Routes::Cost& cost);
 
-// The same with many clients: all instances, except those that nobody has needed yet.
+// The same with many clients: all instances, except those that have not been needed yet.
 using Label = std::function<std::string(ClientId client)>;
 boost::json::object described_for_all(const Member& member, const Routes::Cost& cost,
                                       const std::vector<Instance*>& instances, const Label& label);

@@ -19,10 +19,10 @@ struct RunningMcpivot {
 // A connection to a socket, or -1 and errno. `flags` go with SOCK_STREAM. EAGAIN: the queue of connections is
 // full; unless SOCK_NONBLOCK is among the flags, that takes some time to be reported.
 int connect_to(const std::string& socket, int flags);
-// Whether somebody listens there; errno says why not.
+// Whether a process listens there; errno says why not.
 bool is_listening(const std::string& socket);
 
-// Those that answer, the oldest first. The sockets of those that do not are removed.
+// The ones that answer, oldest first. The sockets of the others are removed.
 std::vector<RunningMcpivot> running_mcpivots();
 
 }  // namespace mcpivot
