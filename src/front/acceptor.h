@@ -36,7 +36,7 @@ class Acceptor : public std::enable_shared_from_this<Acceptor> {
   boost::asio::posix::stream_descriptor descriptor_;
   boost::asio::steady_timer pause_;
   OnPeer on_peer_;
-  bool refusing_ = false;  // since nobody could be accepted
+  bool refusing_ = false;  // since no client could be accepted
 };
 
 }  // namespace mcpivot

@@ -45,7 +45,7 @@ class EventRoom {
 
   const std::size_t most_bytes_;
   std::size_t bytes_ = 0;
-  std::set<std::pair<std::size_t, EventLog*>> by_size_;  // those that keep anything
+  std::set<std::pair<std::size_t, EventLog*>> by_size_;  // the logs that keep anything
   bool told_ = false;                                    // logged that something was forgotten
 };
 

@@ -100,7 +100,7 @@ void HttpGate::post(Visit visit, const HttpAsk& ask, std::string body) {
     return answer(visit, busy_answer("There are too many sessions."));
   Life& life = open(visit, Era::legacy, random_text());
   hand_over(life, visit, std::move(body), asks);
-  // It was refused, and nobody will ever know its id.
+  // It was refused, and no client will ever know its id.
   if (!life.has_id() && !life.client->waits()) end(life.client->id());
 }
 
@@ -325,7 +325,7 @@ void HttpGate::open_when_saved(Life& life, std::chrono::sys_seconds expires, std
       found->second.expires = expires;
       return found->second.client->opened(headers);
     }
-    if (is_new) store_.revoke(uid, expires);  // nobody will ever have its id
+    if (is_new) store_.revoke(uid, expires);  // no client will ever have its id
     if (found == lives_.end()) return;
     constexpr std::string_view why =
         "the handshake is too long for a session id, and could not be written to the session store";
@@ -432,7 +432,7 @@ void HttpGate::on_gone(ReplyId reply) {
   const auto life = client ? lives_.find(*client) : lives_.end();
   if (life == lives_.end()) return;
   life->second.client->gone(reply);
-  // Nobody knows the id of a session whose handshake had no answer.
+  // If a handshake had no answer, no client knows the session's id.
   if (!life->second.uid.empty() && !life->second.has_id()) end(life->first);
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 // At least this often, because somebody may set the system's clock.
 constexpr std::chrono::seconds expiry_pace{30};
-// Requests that wait for keys. Nobody knows yet who sent them.
+// Requests that wait for keys. It isn't known yet who sent them.
 constexpr std::size_t most_waiting = 256;
 constexpr std::size_t longest_waiting = 1024 * 1024;
 constexpr std::size_t most_waiting_bytes = 32 * longest_waiting;
@@ -125,7 +125,7 @@ std::optional<std::string> HttpGate::profile_of(const Visitor& who, const std::s
 }
 
 // Scopes limit tokens of --oauth-issuer; the line of a token in --token-file says what the token is for.
-// Without a token, nobody gets into a profile that needs scopes: perhaps --oauth-issuer was forgotten.
+// Without a token, no client gets into a profile that needs scopes: perhaps --oauth-issuer was forgotten.
 bool HttpGate::is_granted(const Visitor& who, const std::string& profile) const {
   if (!who.token.empty()) return true;
   const auto scopes = gateway_.scopes_of(profile);

@@ -103,7 +103,7 @@ SessionFacts HttpGate::facts_of(const SessionRecord& record) const {
           .idle = since(record.updated)};
 }
 
-// Those that are live, and those that are only in the store.
+// Live sessions, and sessions that are only in the store.
 SessionList HttpGate::sessions_with(const SessionDb::Listed& stored) const {
   SessionList list;
   for (const auto& [uid, id] : sessions_)

@@ -199,7 +199,7 @@ class HttpServer::Inside final : public HttpConnection::Owner, public std::enabl
   std::uint64_t last_reply_ = 0;
   std::size_t turned_away_ = 0;                              // and not closed yet
   std::size_t held_ = 0;                                     // by all connections
-  std::set<std::pair<std::size_t, std::uint64_t>> by_held_;  // those that hold much, with their ids
+  std::set<std::pair<std::size_t, std::uint64_t>> by_held_;  // connections that hold much, with their ids
   bool sheds_ = false;                                       // soon
   bool told_full_ = false;  // logged that clients are turned away; once, not for each
   bool stopping_ = false;

@@ -82,7 +82,7 @@ class HttpServer {
   // Ends everything now; unwritten output is lost. No handler is called after that.
   void close();
 
-  // Those that count against the limit. One that has been answered and is being closed counts until the
+  // Connections that count against the limit. One that has been answered and is being closed counts until the
   // client has closed it too, or limits.linger has passed.
   std::size_t connections() const;
 

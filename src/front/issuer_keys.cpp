@@ -31,7 +31,7 @@ void IssuerKeys::forget_if_too_old() {
 bool IssuerKeys::still_hold() {
   forget_if_too_old();
   const auto age = timers_.now() - fetched_;
-  // Once a fetch has failed, nobody else waits for the next: the current keys stay in use until a fetch
+  // Once a fetch has failed, no other request waits for the next: the current keys stay in use until a fetch
   // succeeds.
   return keys_ && !(age >= pace_.fresh && begin() && age >= pace_.stale && failures_ == 0);
 }

@@ -79,7 +79,7 @@ bool SessionStore::close(std::chrono::milliseconds longest) {
   return worker_->close(longest);
 }
 
-// The number for its answer; 0: nobody waits for one, or the store is closed.
+// The number for its answer; 0: no caller waits for one, or the store is closed.
 std::uint64_t SessionStore::expect(Done done, Got got, Listed listed) {
   if ((!done && !got && !listed) || !self_) return 0;
   due_.emplace(++last_number_,
@@ -130,7 +130,7 @@ void SessionStore::remember(const Revocation& revocation) {
   sys_seconds& until = revoked_[revocation.uid];
   until = std::max(until, revocation.until);
   if (revoked_.size() <= limits_.revocations) return;
-  // Drops a tenth of them, those that expire first: they are still on disk, if there is one.
+  // Drops a tenth of them, the ones that expire first: they are still on disk, if there is one.
   std::vector<sys_seconds> ends;
   for (const auto& [uid, end] : revoked_) ends.push_back(end);
   const auto tenth = ends.begin() + static_cast<std::ptrdiff_t>(ends.size() / 10);

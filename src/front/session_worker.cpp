@@ -149,7 +149,7 @@ bool SessionWorker::something_to_write() const {
   return !endings_.empty() || !order_.empty() || (tidy_ && !closing_);
 }
 
-// The next thing to do: queries first, because somebody waits for the answers; then what ends sessions.
+// The next thing to do: queries first, because callers wait for the answers; then what ends sessions.
 void SessionWorker::do_one(Lock& lock) {
   if (!questions_.empty() && !closing_) {
     Question question = std::move(questions_.front());
@@ -272,7 +272,7 @@ SessionWorker::Waiting SessionWorker::take(std::unordered_map<std::string, Waiti
   return taken;
 }
 
-// Nobody should wait for the next attempt, so all waiting callers get the error now.
+// All waiting callers get the error now, rather than wait for the next attempt.
 void SessionWorker::failed(const std::string& words) {
   write_failed_ = true;
   again_ = Clock::now() + limits_.retry;
