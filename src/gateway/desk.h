@@ -58,8 +58,8 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
     std::size_t resting = 0;
   };
   Own own_servers() const;
-  // Stops those that are idle, until their next use. The model is told why, and what that means. False: none
-  // is idle.
+  // Stops servers that are idle, until their next use. The model is told why, and what that means. False:
+  // none is idle.
   bool rest(const std::string& why);
   // Its client is idle: frees what can be rebuilt from the servers' lists until it is needed. False: it was
   // freed already.
@@ -82,7 +82,7 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // one that has this tool. Unknown servers are started for that, if allowed. `then` is called when
   // everything that can be known is.
   void learn_tools(std::string_view tool, bool may_start, std::function<void()> then);
-  // Somebody else adds a server to the client's list, or removes it. False: the client doesn't have it, or
+  // A terminal adds a server to the client's list, or removes it. False: the client doesn't have it, or
   // has no other, and then it is always active.
   bool activate(const std::string& server, bool active);
   void forget(ClientId client);

@@ -101,7 +101,7 @@ void Desk::note_missing() {
   }
 }
 
-// Checked when a tool is called: before that, nobody could be told.
+// Checked when a tool is called: before that, the model couldn't be told.
 void Desk::tell_starts() {
   if (starts_.empty() || presentation_.client_waits) return;  // every answer reports it anyway
   std::vector<std::string> failed;

@@ -2,8 +2,8 @@
 // time: answering at once would deny tools that exist. They wait a little, and are answered from what is
 // known then.
 //
-// Which servers a request waits for is determined each time: a server that is gone keeps nobody waiting, and
-// one that was added may be the one that it needs. One thread.
+// Which servers a request waits for is determined each time: a server that is gone keeps no request waiting,
+// and one that was added may be the one that it needs. One thread.
 #pragma once
 
 #include <chrono>
@@ -39,8 +39,8 @@ class EarlyRequests {
   void look();
   // Stop waiting for any server.
   void release();
-  // The same for requests that wait for this server. Those that no longer have to wait are answered too: now,
-  // before the server stops.
+  // The same for requests that wait for this server. Requests that no longer have to wait are answered too:
+  // now, before the server stops.
   void release(const std::string& server);
   // Cancels a request. Returns who asked; null: it isn't here.
   std::optional<Asker> cancel(Asker by, std::string_view id);

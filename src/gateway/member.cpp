@@ -81,7 +81,7 @@ void Member::rest_later() {
   idle_.set(*entry_.idle_stop, [this] {
     if (active_) return;
     if (!instance_->is_active()) instance_->rest();
-    rest_later();  // somebody may call one of its tools anyway
+    rest_later();  // a client may call one of its tools anyway
   });
 }
 
