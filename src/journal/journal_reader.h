@@ -1,7 +1,7 @@
 // Reads what mcpivots have written into their journals, whether they are running or not.
 //
-// A journal is opened for each question and closed again, so nobody is kept from writing it. Everything here
-// may block on the disk. Any thread, one at a time.
+// A journal is opened for each question and closed again, so its writer is never held up. Everything here may
+// block on the disk. Any thread, one at a time.
 #pragma once
 
 #include <chrono>
