@@ -255,7 +255,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     timer_.cancel();
     standing = false;
     const auto self = shared_from_this();
-    // Bytes after a complete answer belong to nobody.
+    // Bytes after a complete answer don't belong to any exchange.
     kept_ = kept_ && written_ && parser_->keep_alive() && filled_ == 0;
     idle_until = steady_clock::now() + parser_->kept_alive;
     if (kept_ && parser_->kept_alive.count() > 0) {

@@ -76,7 +76,8 @@ class HttpClient {
   ~HttpClient();
 
   void send(HttpRequest request, std::shared_ptr<HttpExchange> exchange);
-  // No answer is wanted any more: the connection is closed if the request has been written. Nobody is called.
+  // No answer is wanted any more: the connection is closed if the request has been written. No callback
+  // follows.
   void cancel(const HttpExchange& exchange);
   // It must end within this time, or it fails. 0: no limit after all.
   void hurry(const HttpExchange& exchange, std::chrono::milliseconds patience);

@@ -138,7 +138,7 @@ void HttpLink::release() {
   }
 }
 
-// The daemon was told that nobody waits for the answer, so we don't either.
+// The daemon was told that the answer isn't wanted, so we don't wait for it.
 void HttpLink::drop_call(const std::string& id) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;

@@ -68,7 +68,7 @@ class HttpLink final : public Link, public std::enable_shared_from_this<HttpLink
 
   // Why it ended: the daemon is alive, but no longer knows our session.
   bool forgotten() const { return forgotten_; }
-  // Or: nobody accepts connections there.
+  // Or: no process accepts connections there.
   bool was_unreachable() const { return unreachable_; }
   bool modern() const { return era_ == Era::modern; }
   bool old_transport() const { return !old_target_.empty(); }
