@@ -28,7 +28,7 @@ std::uint16_t usual_port(const Url& server) {
   const std::string hash = sha256(server.text()).substr(0, 8);
   unsigned number = 0;
   std::from_chars(hash.data(), hash.data() + hash.size(), number, 16);
-  return static_cast<std::uint16_t>(20'000 + number % 12'000);  // below those that systems give away
+  return static_cast<std::uint16_t>(20'000 + number % 12'000);  // below the ports that systems hand out
 }
 
 std::uint16_t port_of(const std::string& redirect_uri) {
@@ -407,7 +407,7 @@ void SignIn::on_redirected(const Redirected& event) {
         State::exchanging);
 }
 
-// An issuer that has forgotten our registration shows the user an error, and sends nobody back.
+// An issuer that has forgotten our registration shows the user an error, and doesn't redirect the browser.
 void SignIn::on_overdue() {
   const bool ours = !record_.client.redirect_uri.empty();
   if (ours && record_.tokens.refresh.empty()) {

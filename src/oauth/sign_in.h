@@ -54,7 +54,7 @@ class SignIn {
 
   // --- what happens
 
-  // A request was turned away, or somebody wants to sign in.
+  // A request was turned away, or a user wants to sign in.
   struct Wanted {
     Challenge challenge{};
     std::string rejected{};               // the token that it had; empty: none
