@@ -42,7 +42,7 @@ struct ChildSide {
 [[noreturn]] void become(const ChildSide& side) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // If mcpivot is already gone, nobody writes this byte, and there is nobody to work for.
+  // If mcpivot is already gone, this byte is never written, and the program isn't needed.
   char byte = 0;
   if (::read(side.go, &byte, 1) != 1) end_now(127);
   ::dup2(side.stdin_end, 0);
