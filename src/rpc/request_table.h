@@ -85,7 +85,7 @@ class RequestTable {
   // As small as possible: for peers that are rarely asked anything, where thousands of tables are kept.
   static RequestTable small(const Clock& clock) { return RequestTable(clock, 2); }
 
-  // Adds somebody else's request that goes to the peer, with these edits. Returns our id for it.
+  // Adds another party's request that goes to the peer, with these edits. Returns our id for it.
   std::int64_t add(const Message& message, Origin origin, std::span<const Edit> edits = {}) {
     const std::int64_t id = add_own(std::move(origin));
     Request& request = slot(id).request;
@@ -136,7 +136,7 @@ class RequestTable {
     RequestTable& table_;
   };
 
-  // The open request with this id of ours, or null. Valid until it is closed or, if nobody holds the table,
+  // The open request with this id of ours, or null. Valid until it is closed or, if the table isn't held,
   // another one is added.
   Request* find(std::int64_t id) { return is_open(id) ? &slot(id).request : nullptr; }
 
@@ -280,7 +280,7 @@ class RequestTable {
   std::size_t size_ = 0;
   const std::size_t first_slots_;
   std::vector<Slot> slots_;
-  std::vector<std::vector<Slot>> outgrown_;  // while somebody holds it
+  std::vector<std::vector<Slot>> outgrown_;  // while it is held
   int holds_ = 0;
   [[no_unique_address]] Tally tally_;
   std::unordered_map<std::int64_t, TaskToken> task_tokens_;
