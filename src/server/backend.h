@@ -28,9 +28,9 @@ class Backend {
  public:
   struct Ending {
     std::string how;            // continues "it …": "was killed by SIGSEGV (core dumped)"
-    bool from_outside = false;  // somebody else ended it: not its own fault
+    bool from_outside = false;  // another program ended it: not its own fault
     bool forgotten = false;     // it is alive, but has forgotten our session
-    bool unreachable = false;   // nobody accepts connections there
+    bool unreachable = false;   // no process accepts connections there
     int exit_code = 0;          // as in a shell: 128 + the signal's number
   };
   using OnEnd = std::function<void(const Ending&)>;

@@ -1,5 +1,5 @@
-// Which changes of a server are on their way to its clients: something was saved, or somebody asked for a
-// build, and the generation that has it isn't serving yet. Also how long a call should wait for that.
+// Which changes of a server are on their way to its clients: something was saved, or a build was requested,
+// and the generation that has it isn't serving yet. Also how long a call should wait for that.
 //
 // One thread.
 #pragma once

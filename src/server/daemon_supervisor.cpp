@@ -53,8 +53,8 @@ milliseconds DaemonSupervisor::back_off(int young_deaths, bool asked) const {
   return std::min(delay, std::max(config_->http.start_after - connection_.away(), first));
 }
 
-// There was no session to count. While the daemon is being started, it is retried soon and nobody is told. A
-// daemon that is up but refuses us is a different case from one that is away.
+// There was no session to count. While the daemon is being started, it is retried soon and no client is told.
+// A daemon that is up but refuses us is a different case from one that is away.
 Supervisor::Failure DaemonSupervisor::on_birth_failed(const FailedBirth& birth) {
   if (birth.refused && !comes_up()) {
     connection_.refused(birth.why);
@@ -152,7 +152,7 @@ void DaemonSupervisor::give_up_stop(const std::string& how) {
 
 // What follows may have changed since the stop began.
 void DaemonSupervisor::end_stop(bool ok, const std::string& how) {
-  if (!stopping()) return;  // nobody waits for it any more
+  if (!stopping()) return;  // no caller waits for it any more
   const Phase phase = std::exchange(phase_, Left{});
   adopt_keeper();
   want_start();

@@ -59,7 +59,7 @@ class DaemonSupervisor final : public Supervisor {
   void stop();
   // It is being stopped: nothing can be started in the meantime.
   bool stopping() const { return !std::holds_alternative<Left>(phase_); }
-  // Nobody waits for the stop under way any more.
+  // No caller waits for the stop under way any more.
   void give_up_stop(const std::string& how);
 
  private:
@@ -94,7 +94,7 @@ class DaemonSupervisor final : public Supervisor {
   std::unique_ptr<DaemonKeeper> keeper_;  // if we can start or stop it at all
   Phase phase_;
   StartWhen start_when_ = StartWhen::nobody_listens;
-  bool unreachable_ = false;  // nobody accepted the last connection
+  bool unreachable_ = false;  // no process accepted the last connection
   bool restarted_ = false;    // for the reload under way
 };
 

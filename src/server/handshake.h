@@ -22,7 +22,7 @@ struct FetchedLists {
   struct Refusal {
     ListKind kind;
     std::string why;     // "tools/list was refused: out of cheese"
-    bool final = false;  // retrying is useless until somebody does something about it
+    bool final = false;  // retrying is useless until the cause is fixed
   };
   Catalog catalog;
   std::vector<Refusal> refusals;  // these lists are empty
@@ -46,7 +46,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   struct Failure {
     std::string why;       // in a sentence
     bool refused = false;  // it rejected the era itself; it may accept the other one
-    bool final = false;    // retrying is useless until somebody does something about it
+    bool final = false;    // retrying is useless until the cause is fixed
   };
   using OnDone = std::function<void(std::expected<Outcome, Failure>)>;
 

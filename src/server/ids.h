@@ -30,15 +30,14 @@ struct Asker {
   }
 };
 
-// A server as used by one client or, if that is nobody, by all clients who share it.
+// A server as used by one client or, if that is nobody, by all clients that share it.
 struct InstanceId {
   ClientId client = ClientId::nobody;
   std::uint32_t number = 0;
   auto operator<=>(const InstanceId&) const = default;
 };
 
-// Somebody's request for a new generation, which can be cancelled. Counts up from 1; no id is used twice in a
-// run.
+// A request for a new generation, which can be cancelled. Counts up from 1; no id is used twice in a run.
 enum class ReloadId : std::uint64_t { none = 0 };
 
 // One generation of an instance.

@@ -129,7 +129,7 @@ void Instance::start_later() {
 }
 
 // Nothing is known about a lazy server that never ran: it is started once, so that there is something to
-// list. But one that somebody stopped waits for a call, even if other clients connect.
+// list. But one that was stopped on request waits for a call, even if other clients connect.
 void Instance::learn_tools() {
   if (lazy_ && !offer_.known() && !stopped_on_request()) start("to learn its tools");
 }
@@ -346,7 +346,7 @@ std::vector<std::string> Instance::stderr_for_clients(int generation) const {
 void Instance::on_said(Generation& from, ToClient& said) {
   const Message& message = said.message;
   if (keep_from_clients(from, message)) return;
-  const bool traced = said.to.client != ClientId::nobody;  // to one of those who share it
+  const bool traced = said.to.client != ClientId::nobody;  // to one of the clients that share it
   if (message.kind == Kind::request && !(traced ? can_ask(said.to.client) : clients_.has(client())))
     return answer_question(from, said);
   if (knows_client() && message.kind == Kind::notification) {

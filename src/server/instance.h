@@ -67,8 +67,8 @@ class Instance final : private Generation::Owner {
   void start_later();
   // A client's handshake: the params of its `initialize`, or a modern client's `_meta` converted to such. If
   // it is the only client, the server's handshake uses them. `then` is called when the answer is known: the
-  // server is ready, has failed, or takes too long. Without it nobody waits: the client sees lists as they
-  // come.
+  // server is ready, has failed, or takes too long. Without it, no caller waits: the client sees lists as
+  // they come.
   void hello(ClientId client, std::string_view params, Era era, std::function<void()> then);
   // The same for a request that can be answered only when it is known what the server offers; it may be
   // cancelled in the meantime.
@@ -139,9 +139,9 @@ class Instance final : private Generation::Owner {
   };
   // Starts a new generation, after a build if asked for. Joins a reload that is already under way.
   void reload(Reload reload);
-  // Whether a build waits until somebody accepts it: Reload::accepts.
+  // Whether a build waits until a user accepts it: Reload::accepts.
   bool holds_build() const { return source_.held() != nullptr; }
-  // The caller no longer wants it: a build under way is stopped if nobody else waits for it.
+  // The caller no longer wants it: a build under way is stopped if no other caller waits for it.
   void cancel_reload(ReloadId id);
   // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
   // own, so that the file can be replaced. The next request that needs it starts it again.
@@ -166,7 +166,7 @@ class Instance final : private Generation::Owner {
   bool works_for(const std::function<bool(ClientId)>& whom) const;
   // Whether any generation of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
-  // Whether it serves, and nobody needs it at the moment: nothing is in flight, and nobody is subscribed to a
+  // Whether it serves and isn't needed at the moment: nothing is in flight, and no client is subscribed to a
   // resource.
   bool is_idle() const;
   // Stops it until its next use, if it is idle.
@@ -213,8 +213,8 @@ class Instance final : private Generation::Owner {
   CallCounts counts_of_all() const { return source_.counts(); }
   // The last lines that its server printed, if they aren't in the ring.
   std::optional<std::string> own_output(std::size_t lines) const { return supervisor().own_output(lines); }
-  // A notice for the model, with the next tool answer, if this server is in its context and its client isn't
-  // one of those that know already.
+  // A notice for the model, with the next tool answer, if this server is in its context and its client
+  // doesn't know already.
   void add_notice(const std::string& words, std::span<const ClientId> know = {}) {
     watcher_.tell_model(*this, words, know);
   }
@@ -454,11 +454,11 @@ class Instance final : private Generation::Owner {
   std::string fatal_replay_;                  // what was being replayed when the last birth failed
   std::vector<std::string> dropped_replays_;  // given up because of that; not reported yet
   Era client_era_ = Era::legacy;
-  std::map<ClientId, std::string> hellos_;  // of those who share it, in the legacy era
+  std::map<ClientId, std::string> hellos_;  // of the clients that share it, in the legacy era
   Uris listened_;                           // resources whose updates the client wants
   Eras eras_;                               // of the program that was last started or examined
-  // It accepted neither the last time, and is tried again: in only one of them, then in both again. What
-  // somebody asks for is tried in both.
+  // It accepted neither the last time, and is tried again: in only one of them, then in both again. What a
+  // caller asks for is tried in both.
   bool eras_futile_ = false;
   struct EraAsker {
     ClientId client;
@@ -530,7 +530,7 @@ class Instance final : private Generation::Owner {
   };
   std::map<std::string, EarlierTask> earlier_tasks_;  // of generations in an earlier run of mcpivot
   int young_deaths_ = 0;
-  bool killed_ = false;  // by somebody else: the generation that died last
+  bool killed_ = false;  // by another program: the generation that died last
   bool watching_overdue_ = false;
 
   FewAtOnce full_refusals_;  // that contain its stderr

@@ -355,7 +355,7 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
                                                               .asked = is_waited_for(),
                                                               .ends = ends(),
                                                               .refused = refused});
-  if (failure.refused) eras_futile_ = false;  // each attempt is somebody's request, and must try both
+  if (failure.refused) eras_futile_ = false;  // each attempt is for a request, and must try both
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;

@@ -241,7 +241,7 @@ void Instance::on_ended(Death death) {
     count_kill(death.because);
     settle_open(*dead, death, makes_room);
     note_end(*dead, past_.last_exit);
-    watcher_.on_writable(*this);  // nobody may wait for a dead server to read
+    watcher_.on_writable(*this);  // no client may wait for a dead server to read
   });
 }
 
@@ -256,7 +256,7 @@ void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
     current_.reset();
     const std::vector<ClientId> told = settle_open(*dead, death, true);
     if (crash) add_notice(crash_report(death, {}, {}), told);
-    watcher_.on_writable(*this);  // nobody may wait for a dead server to read
+    watcher_.on_writable(*this);  // no client may wait for a dead server to read
   });
 }
 

@@ -20,7 +20,7 @@ class InstanceSource {
   virtual ~InstanceSource() = default;
   virtual void add(Instance& instance) = 0;
   virtual void remove(Instance& instance) = 0;
-  // `for_saves`: nobody asked for it explicitly, so a build that another mcpivot has made since the last
+  // `for_saves`: it wasn't requested explicitly, so a build that another mcpivot has made since the last
   // save will do.
   virtual std::shared_ptr<Build> build(const ServerConfig& config, bool for_saves,
                                        Build::Handlers handlers) = 0;

@@ -60,7 +60,7 @@ void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   live();
 }
 
-// A generation that somebody wants stopped has ended; of several, the last one counts.
+// A generation that was to be stopped has ended; of several, the last one counts.
 void Instance::note_end(const Generation& generation, const std::string& how) {
   if (stops_.empty()) return;
   stopping_.how = fmt::format("it {}", how);

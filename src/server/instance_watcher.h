@@ -21,9 +21,9 @@ class InstanceWatcher {
   virtual void on_writable(const Instance& instance) = 0;
   // catalog() has changed.
   virtual void on_catalog(const Instance& instance) = 0;
-  // It is ready, or won't be for now: nobody needs to wait any longer to know what it offers.
+  // It is ready, or won't be for now: no caller needs to wait any longer to know what it offers.
   virtual void on_settled(const Instance& /*instance*/) {}
-  // Somebody wants it stopped: earlier requests must not start it again afterwards.
+  // It is being stopped on request: earlier requests must not start it again afterwards.
   virtual void on_stop(const Instance& /*instance*/) {}
   // What it offers differs from what clients have seen.
   virtual void on_list_changed(const Instance& instance, ListKind kind) = 0;

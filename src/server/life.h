@@ -1,6 +1,6 @@
 // The life of an instance, as a state machine. An event comes in, the state changes, and effects come out,
-// which the instance then carries out. Nothing is done in here and nobody is called, so each step can be
-// tested by itself; docs/life.md is generated from it.
+// which the instance then carries out. Nothing is done or called in here, so each step can be tested by
+// itself; docs/life.md is generated from it.
 //
 // What is serving and what comes next are separate: a new generation starts while the old one serves. Builds,
 // and the callers that wait for them, are in ReloadRounds; here they are only facts.
@@ -41,8 +41,8 @@ class Life {
     For what;
     std::string words{};  // for the stop, if it is being stopped
   };
-  // It couldn't be started. The next attempt is due later or, if the server is there and refused us, when
-  // somebody needs it.
+  // It couldn't be started. The next attempt is due later or, if the server is there and rejected us, when it
+  // is needed.
   struct Failed {
     std::string words;
     bool ran = true;  // its program did run
@@ -66,13 +66,13 @@ class Life {
 
   // --- what happens
 
-  // Somebody wants it to run.
+  // It is wanted.
   struct Wanted {
     std::string reason;
   };
   // A request came, and nothing is serving.
   struct Needed {};
-  // A generation is due, whether somebody waits for it or not.
+  // A generation is due, whether a caller waits for it or not.
   struct Due {
     std::string reason;
   };
@@ -144,7 +144,7 @@ class Life {
     bool asked = false;           // requests wait
     bool serves = false;          // a generation can handle them
     bool others = false;          // earlier generations still exist
-    bool stop_wanted = false;     // somebody waits for it to be stopped
+    bool stop_wanted = false;     // a caller waits for it to be stopped
     bool stops = false;           // what must stop is still running
     bool blocked = false;         // the daemon is being stopped: nothing can be started
     bool empty = false;           // nothing is left of it
@@ -173,7 +173,7 @@ class Life {
     cancel_back_off,
     release,         // requests that wait can be sent
     refuse_waiting,  // they are told this
-    settle,          // nobody needs to wait for the first handshake any longer
+    settle,          // no client needs to wait for the first handshake any longer
     stop_daemon,
     tell_stopped,  // the callers that wanted it stopped
     tell_gone
@@ -207,11 +207,11 @@ class Life {
   Shown shown() const;
   // There is a current generation, though it may be ending.
   bool has_current() const { return is<Ready>() || is<Ending>(); }
-  // It refused us, and nobody has needed it since.
+  // It rejected us, and hasn't been needed since.
   bool is_refused() const { return is<Failed>() && get<Failed>()->refused; }
   // Why it is not ready, in a sentence; empty if it is.
   std::string_view trouble() const;
-  // Sets why it isn't ready: it takes longer than somebody wants to wait, or starts at its first use.
+  // Sets why it isn't ready: it takes longer than a caller wants to wait, or starts at its first use.
   void explain(std::string words);
 
  private:

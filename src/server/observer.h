@@ -29,7 +29,7 @@ struct Seen {
     made,       // by ourselves
     cancelled,  // the request that it names was cancelled by its sender
     refused,    // not accepted; to a client: our error in place of an answer
-    dropped,    // there is nobody to receive it
+    dropped,    // there is no recipient
   };
 
   Way way;

@@ -27,7 +27,7 @@ class Offer {
   // Until the server answers, what it offered in its last run is used; perhaps what it offered to another
   // kind of client, if this one sees only the lists. False: nothing is cached.
   bool recall(const StartCache& cache, bool lists_alone = false);
-  // Not without the tools that it refused to list: if it is lazy, nobody could call one to start it.
+  // Not without the tools that it refused to list: if it is lazy, no client could call one to start it.
   void keep(const StartCache& cache) const {
     if (knows_tools_) cache.save(initialize_result_, catalog_);
   }

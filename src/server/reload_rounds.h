@@ -1,5 +1,5 @@
 // The callers that wait for a new generation, and for what. One round is under way at a time: it may have to
-// wait until the old generation is gone, it builds if somebody asked for that, starts a generation, and ends
+// wait until the old generation is gone, it builds if a caller asked for that, starts a generation, and ends
 // when the outcome is known. Requests in the meantime join it. What they get was begun after they asked:
 // another generation is started for them; and if a build is already running, which may miss what they want
 // built, they get the next round.
@@ -40,7 +40,7 @@ class ReloadRounds {
  public:
   using Round = Life::Round;
 
-  // What to do now that somebody has joined.
+  // What to do now that a caller has joined.
   enum class Step : std::uint8_t {
     nothing,  // it goes on, and its end is theirs too
     begin,    // a round begins as soon as begin() may be called
@@ -57,7 +57,7 @@ class ReloadRounds {
   void built() { round_ = Round::bears; }
   // A line that the build printed.
   void tell(std::string_view line) const;
-  // One requester no longer wants it. True: nobody in the round does any more.
+  // One requester no longer wants it. True: no caller in the round does any more.
   bool give_up(ReloadId id);
   // Tells everybody in the round the outcome. True: the next round waits for begin().
   bool end(const ReloadOutcome& outcome);
@@ -69,7 +69,7 @@ class ReloadRounds {
   bool wants_renewal() const;
   // Whether it changes the server for all its instances.
   bool changes_server() const;
-  // Whether that is to be checked: not what somebody has accepted.
+  // Whether that is to be checked: not what a user has accepted.
   bool wants_check() const;
   // No caller in it asked for more than the saved changes.
   bool follows_saves() const;

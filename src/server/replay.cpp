@@ -68,7 +68,7 @@ bool Replay::learn_setting(ClientId by, Method method, std::string_view params) 
   return true;
 }
 
-// Not tasks: how one ends isn't known yet, and nobody would fetch the result of another.
+// Not tasks: how one ends isn't known yet, and no client would fetch the result of another.
 void Replay::learn_call(ClientId by, const Message& request, const Message& answer) {
   const std::string_view result = answer.text(answer.result);
   if (request.task || goes_on_with_a_call(request) || is_input_required(result)) return;

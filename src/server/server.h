@@ -87,9 +87,9 @@ class Server final : public Instance::Source {
   void watch(const ServerConfig& config);
   void build_alone(const ServerConfig& config, Reload reload);
   ReloadOutcome accept_alone(const std::string& name, const std::string& absent);
-  // Those that aren't ending, the last used first.
+  // The instances that aren't ending, the last used first.
   std::vector<Instance*> by_use() const;
-  // The last used of those that run; null: none does.
+  // The last used of the instances that run; null: none does.
   Instance* first_running() const;
 
   World& world_;

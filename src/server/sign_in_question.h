@@ -14,7 +14,7 @@
 namespace mcpivot {
 
 struct SignInQuestion {
-  std::string id{};      // that nobody can guess
+  std::string id{};      // unguessable
   std::string server{};  // its name
   std::string url{};     // for the user to open
 };

@@ -24,7 +24,7 @@ struct History {
   std::string last_diff;   // what the last new generation changed
   int kills = 0;           // by us: swaps, stops
   int crashes = 0;         // its own fault
-  int outside_deaths = 0;  // somebody else's
+  int outside_deaths = 0;  // another program's
   std::string last_exit;
   std::optional<int> last_exit_code;  // as in a shell
   Milliseconds last_lifetime{0};
@@ -53,7 +53,7 @@ struct Status {
   std::string trouble;   // why it is not ready
   std::string command;   // as the user gave it
   bool daemon = false;   // its generations are sessions
-  bool away = false;     // and nobody accepted the last connection
+  bool away = false;     // and no process accepted the last connection
   std::string version;   // as reported by the server
   std::string protocol;  // "2026-07-28 (modern era)"
   std::optional<FileFacts> executable;

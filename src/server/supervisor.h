@@ -48,7 +48,7 @@ class Supervisor {
     std::string why;
     bool counts = true;                      // as a start
     std::optional<std::string> postponed{};  // not a failure yet: it will be retried soon, because …
-    bool refused = false;                    // it is retried only when somebody needs it
+    bool refused = false;                    // it is retried only when it is needed
   };
   virtual Failure on_birth_failed(const FailedBirth& birth) = 0;
 
@@ -67,7 +67,7 @@ class Supervisor {
   };
   virtual Loss on_lost(const Death& death, const Backend::Ending& ending) = 0;
 
-  // Somebody wants it stopped. The error says why it can't be.
+  // It is to be stopped. The error says why it can't be.
   struct Stop {
     std::string words;
     bool at_once;  // without waiting for a generation's end; callers that wait for the next one go on waiting

@@ -1,5 +1,5 @@
 // Starts a server once, as a client would, to see whether it works: it shakes hands, says what it offers, is
-// used if somebody wants to, and is ended. Unlike an Instance it tries nothing twice but the other protocol
+// used if there is a user, and is ended. Unlike an Instance it tries nothing twice but the other protocol
 // era, remembers no earlier run, and keeps what the process wrote to stderr to itself.
 //
 // The owner waits for the end, and then looks at the outcome. One thread.

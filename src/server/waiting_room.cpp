@@ -24,7 +24,7 @@ bool WaitingRoom::add(Waiting waiting) {
   return true;
 }
 
-// False: the client would have more than anybody else, so nobody makes way.
+// False: the client would have more than any other, so no request makes way.
 bool WaitingRoom::make_room(ClientId client, std::size_t places) {
   std::size_t taken = 0;
   for (const Waiting& one : waiting_) taken += one.places();

@@ -2,8 +2,8 @@
 // client had enough requests in flight. They wait in order, within limits of number and time; one that waits
 // too long is told why. Some are held although there is a generation: a better one is on its way.
 //
-// Nobody can take up all the room: when it is full, the latest request of the client that has the most makes
-// way for a client that has fewer.
+// No client can take up all the room: when it is full, the latest request of the client that has the most
+// makes way for a client that has fewer.
 //
 // One thread.
 #pragma once
@@ -28,7 +28,7 @@ class WaitingRoom {
   static constexpr std::size_t bytes_of_a_place = 256UL * 1024;
 
   struct Waiting {
-    Asker asker;  // nobody: a notification, which nobody waits for
+    Asker asker;  // nobody: a notification, which has no answer
     KeptMessage message;
     int sent_before;  // to how many generations that died
     Clock::Time deadline;
@@ -38,13 +38,13 @@ class WaitingRoom {
   };
   using OnRefused = std::function<void(const Waiting&)>;
 
-  // The handlers are for those that waited too long, and that had to make way.
+  // The handlers are for requests that waited too long, and for those that had to make way.
   WaitingRoom(Timers& timers, std::chrono::milliseconds patience, OnRefused on_overdue,
               OnRefused on_crowded_out);
 
   // For requests from now on.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
-  // False: the room is full, and nobody else has more.
+  // False: the room is full, and no other client has more.
   bool add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits = {}) {
     return add({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_});
   }
@@ -55,7 +55,7 @@ class WaitingRoom {
   }
   // A client cancels its request. Returns who asked; null: it isn't here.
   std::optional<Asker> cancel(Asker by, const Message& cancelled);
-  // A client is gone, and nobody waits for its requests any more.
+  // A client is gone, and its requests aren't wanted any more.
   void forget(ClientId client) {
     std::erase_if(waiting_, [&](const Waiting& waiting) { return waiting.asker.client == client; });
   }

@@ -29,7 +29,7 @@ struct ToServer {
 struct ToClient {
   const Message& message;
   const GenerationId& from;
-  Asker to{};                 // nobody: the desk knows whom it is for
+  Asker to{};                 // nobody: the desk knows the recipient
   std::int64_t pair = 0;      // of an answer: our id for the request
   bool changed = false;       // beyond ids and tokens
   std::string_view remark{};  // for the model, about this answer of a tool

@@ -47,7 +47,7 @@ class World {
   // The address that its user should open in a browser now to sign in; empty: there is none, or clients must
   // not see it.
   virtual std::string sign_in_address(const ServerConfig&) { return {}; }
-  // A text that nobody can guess: 32 letters and digits.
+  // An unguessable text: 32 letters and digits.
   virtual std::string secret() = 0;
   // Ends every process of this user that runs this program, except us and our ancestors. `done` gets those
   // that were ended.
