@@ -61,7 +61,7 @@ struct CliBackend::Call : std::enable_shared_from_this<Call> {
   CliRun::Plan plan{.command = {}, .time_limit = {}, .over_limit = {}};
   CallPool::Ticket ticket = 0;
   std::shared_ptr<CliRun> run;  // once its turn has come
-  bool withdrawn = false;       // nobody waits for the answer
+  bool withdrawn = false;       // no caller waits for the answer
   int steps = 0;
   std::string last_line;  // of stderr, not sent yet
   boost::asio::steady_timer pace;
@@ -334,7 +334,7 @@ void CliBackend::progress(Call& call, const std::string& line) {
 // If several lines come at once, the newest counts.
 void CliBackend::send_progress(Call& call) {
   if (call.last_line.empty() || call.withdrawn) return;
-  // While nobody reads, progress would only pile up.
+  // While the client doesn't read, progress would only pile up.
   if (!paused_)
     answer(request_line({}, "notifications/progress",
                         fmt::format(R"({{"progressToken":{},"progress":{},"message":{}}})", call.token,

@@ -31,8 +31,8 @@ class SignIns {
   std::string address(const ServerConfig& config);
   // From now on, no user can be asked.
   void never_ask() { may_ask_ = false; }
-  // Called from the event loop when somebody has signed in to a server, or a sign-in that users were shown
-  // has failed: then `trouble` says why.
+  // Called from the event loop when a user has signed in to a server, or a sign-in that users were shown has
+  // failed: then `trouble` says why.
   using OnOver = std::function<void(const std::string& server, const std::string& trouble)>;
   void on_over(OnOver then) { then_ = std::move(then); }
   // The configuration has changed: sign-ins to other servers end.
