@@ -84,7 +84,9 @@ void Clients::saw(Seen seen) const {
     seen.what = Seen::What::dropped;
     seen.why = "it has gone";
   }
-  for (const Watching& one : observers_) one.observer->saw(seen);
+  const bool is_for_all = seen.what == Seen::What::refused || seen.what == Seen::What::dropped;
+  for (const Watching& one : observers_)
+    if (one.all || is_for_all) one.observer->saw(seen);
 }
 
 // A question is reported by the client's session, once it has an id.

@@ -90,8 +90,7 @@ class Clients {
   // It has cancelled the request that this names, and gets no answer.
   void withdrawn(Asker by, const Message& cancellation) const;
 
-  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes. An
-  // observer that didn't ask for all messages also gets them while another one does.
+  // From now on, the observer sees what is refused or dropped; `all`: also every message that passes.
   void observe(Observer& observer, const Clock& clock, bool all);
   // It sees nothing any more.
   void ignore(const Observer& observer);

@@ -120,5 +120,17 @@ TEST_F(Observed, without_full_tracing_only_problems_are_reported) {
   EXPECT_THAT(recorder.of(Way::from_server), ElementsAre(What::refused));
 }
 
+TEST_F(Observed, what_passes_is_seen_only_by_those_who_asked_for_it) {
+  Recorder other;
+  visitor.clients().observe(other, visitor.desk().clock(), false);
+  visitor.call("beta__work");
+  EXPECT_THAT(recorder.entries, testing::Not(IsEmpty()));
+  EXPECT_THAT(other.entries, IsEmpty());
+  visitor.world().each_life("beta", [](simulation::SimBackend& life) { life.blurt("garbage"); });
+  visitor.pass(50ms);
+  EXPECT_THAT(other.of(Way::from_server), ElementsAre(What::refused));
+  visitor.clients().ignore(other);
+}
+
 }  // namespace
 }  // namespace mcpivot
