@@ -24,9 +24,16 @@ void Journal::configure(const GatewayConfig& config) {
   add_secrets(secrets_, secrets_in(config));
   redactor_ = Redactor(secrets_, config.journal.redact);
   const bool switched = config.journal.on != std::exchange(config_, config.journal).on;
-  if (writing_) writing_->writer->set_redactor(redactor_);
+  if (writing_) {
+    writing_->writer->set_redactor(redactor_);
+    writing_->writer->set_limits(limits());
+  }
   if (!switched) return;
   if (const auto done = set(config.journal.on); !done) log_warn("no journal: {}", done.error());
+}
+
+JournalLimits Journal::limits() const {
+  return {.age = std::chrono::days(config_.days), .bytes = config_.bytes};
 }
 
 std::expected<void, std::string> Journal::set(bool on) {
@@ -42,7 +49,7 @@ std::expected<void, std::string> Journal::set(bool on) {
   }
   JournalSettings settings{.folder = journal_folder(),
                            .name = name_,
-                           .limits = {.age = std::chrono::days(config_.days), .bytes = config_.bytes},
+                           .limits = limits(),
                            .redactor = redactor_};
   if (settings.folder.empty())
     return std::unexpected("there is no home folder to write it to; set HOME or XDG_STATE_HOME");
@@ -52,9 +59,8 @@ std::expected<void, std::string> Journal::set(bool on) {
   const auto tell = [&loop = loop_](std::string words) {
     boost::asio::post(loop, [words = std::move(words)] { log_warn("{}", words); });
   };
-  const auto on_end = [calls = history_.calls](const CallRow& call, std::string_view request,
-                                               std::string_view answer) {
-    calls->add(call, request, answer);
+  const auto on_end = [calls = history_.calls](const CallBook::Ended& ended) {
+    calls->add(ended.call, ended.arguments, ended.answer);
   };
   Writing writing{.writer = std::make_shared<JournalWriter>(std::move(settings), tell, on_end),
                   .observer = {}};

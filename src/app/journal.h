@@ -61,6 +61,8 @@ class Journal {
     std::shared_ptr<RecentCalls> calls = std::make_shared<RecentCalls>();  // the writer's thread adds to it
   };
 
+  JournalLimits limits() const;
+
   boost::asio::io_context& loop_;
   Clients& clients_;
   const Clock& clock_;

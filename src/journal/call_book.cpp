@@ -17,6 +17,8 @@ using Outcome = RecordedCall::Outcome;
 // Requests that are never answered, because their client has gone, are eventually forgotten.
 constexpr std::size_t most_open = 20'000;
 constexpr std::size_t most_questions = 10'000;
+constexpr std::size_t most_names = 10'000;
+constexpr std::size_t longest_arguments = 1'000;  // of an open call, for on_end
 
 Kind_ kind_of(const Message& message) {
   switch (message.kind) {
@@ -57,6 +59,17 @@ void keep_below(Map& map, std::size_t most) {
 std::string CallBook::safe(std::string text) const {
   redactor_.redact(text);
   return text;
+}
+
+void CallBook::know(std::uint64_t client, const std::string& name) {
+  names_[client] = safe(name);
+  keep_below(names_, most_names);
+}
+
+std::string CallBook::name_of(std::uint64_t client) const {
+  const auto name = names_.find(client);
+  if (name != names_.end()) return name->second;
+  return terminals_.contains(client) ? "terminal" : "";
 }
 
 void CallBook::take(const JournalEntry& entry, std::int64_t offset) {
@@ -149,7 +162,8 @@ void CallBook::begin(Reading& reading) {
   const Message& message = *reading.message;
   if (is_control_method(reading.row.method)) {
     reading.is_control = true;
-    if (names_.size() < most_questions) names_.try_emplace(reading.entry.head.client, "terminal");
+    terminals_.insert(reading.entry.head.client);
+    keep_below(terminals_, most_names);
     control_.emplace(reading.entry.head.client, plain(reading.id));
     return keep_below(control_, most_questions);
   }
@@ -160,7 +174,7 @@ void CallBook::begin(Reading& reading) {
   call.id = id;
   call.at = reading.at;
   call.client = reading.entry.head.client;
-  if (const auto name = names_.find(call.client); name != names_.end()) call.client_name = name->second;
+  call.client_name = name_of(call.client);
   call.method = reading.row.method;
   call.name = safe(string_value(message.text(message.name ? message.name : message.uri)));
   call.tool = call.name;
@@ -169,19 +183,12 @@ void CallBook::begin(Reading& reading) {
   open.id = plain(reading.id);
   open.exchange = reading.entry.head.exchange;
   open.when = reading.entry.head.when;
-  if (on_end_) open.request = reading.row.text.value_or("");
+  if (on_end_ && message.known == Method::tools_call && reading.row.text)
+    open.arguments =
+        find_member(find_member(*reading.row.text, "params"), "arguments").substr(0, longest_arguments);
   by_id_.emplace(std::pair(call.client, open.id), id);
   reading.row.call = id;
-  forget_oldest();
-}
-
-void CallBook::forget_oldest() {
-  if (open_.size() <= most_open) return;
-  const auto oldest = open_.begin();
-  if (oldest->second.changed) rows_.calls.push_back(oldest->second.row);
-  std::erase_if(by_pair_, [&](const auto& one) { return one.second == oldest->first; });
-  std::erase_if(by_id_, [&](const auto& one) { return one.second == oldest->first; });
-  open_.erase(oldest);
+  if (open_.size() > most_open) close(open_.begin());
 }
 
 // "claude-code", as it introduces itself.
@@ -189,8 +196,7 @@ void CallBook::learn_client(const Reading& reading) {
   const Message& message = *reading.message;
   std::string_view info = find_member(message.text(message.params), "clientInfo");
   if (info.empty()) info = find_member(message.text(message.meta), "io.modelcontextprotocol/clientInfo");
-  if (info.empty() || names_.size() > most_questions) return;
-  names_[reading.entry.head.client] = safe(string_value(find_member(info, "name")));
+  if (!info.empty()) know(reading.entry.head.client, string_value(find_member(info, "name")));
 }
 
 // --- what servers get and say ----------------------------------------------------------------------------
@@ -351,22 +357,31 @@ void CallBook::end(std::int64_t call, Reading& reading, Outcome outcome) {
   open.row.answer = reading.row.id;
   if (outcome != Outcome::cancelled) open.row.bytes_out = reading.row.size;
   if (on_end_) {
-    std::string text(reading.text);
-    if (outcome == Outcome::cancelled)
-      text.clear();
-    else
-      redactor_.redact(text);
-    on_end_(open.row, open.request, text);
+    std::string own;
+    const std::string_view answer =
+        outcome == Outcome::cancelled ? std::string_view() : safe_text(reading, own);
+    on_end_({.call = open.row, .id = open.id, .arguments = open.arguments, .answer = answer});
   }
-  rows_.calls.push_back(std::move(open.row));
+  close(found);
+}
+
+// It has ended, or nobody waits for its end.
+void CallBook::close(Opens::iterator call) {
+  Open& open = call->second;
   if (open.pair != 0) by_pair_.erase(pair_of(open.generation, open.pair));
-  auto [begin, end] = by_id_.equal_range({rows_.calls.back().client, open.id});
-  for (; begin != end; ++begin)
-    if (begin->second == call) {
-      by_id_.erase(begin);
-      break;
-    }
-  open_.erase(found);
+  auto [begin, end] = by_id_.equal_range({open.row.client, open.id});
+  const auto own = std::find_if(begin, end, [&](const auto& one) { return one.second == call->first; });
+  if (own != end) by_id_.erase(own);
+  rows_.calls.push_back(std::move(open.row));
+  open_.erase(call);
+}
+
+// What was received last is usually among the rows, where its secrets have been replaced already.
+std::string_view CallBook::safe_text(const Reading& reading, std::string& own) const {
+  if (reading.row.text) return *reading.row.text;
+  const auto row = static_cast<std::size_t>(reading.row.same_as - rows_.messages.front().id);
+  if (row < rows_.messages.size() && rows_.messages[row].text) return *rows_.messages[row].text;
+  return own = safe(std::string(reading.text));
 }
 
 // --- finding them ----------------------------------------------------------------------------------------

@@ -12,7 +12,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <unordered_map>
 
 #include "journal/journal_rows.h"
 #include "journal/redactor.h"
@@ -22,14 +21,20 @@ namespace mcpivot {
 
 class CallBook {
  public:
-  // Called with each call that has ended: who asked, and the row.
-  using OnEnd = std::function<void(const CallRow& call, std::string_view request, std::string_view answer)>;
+  // A call that has ended. Secrets are gone from what was asked and answered.
+  struct Ended {
+    const CallRow& call;
+    std::string_view id;         // of the request
+    std::string_view arguments;  // of a tool, or how they begin
+    std::string_view answer;     // the whole message; empty: it was cancelled
+  };
+  using OnEnd = std::function<void(const Ended& ended)>;
 
   explicit CallBook(Redactor redactor, OnEnd on_end = {})
       : redactor_(std::move(redactor)), on_end_(std::move(on_end)) {}
 
   // A client that introduced itself before.
-  void know(std::uint64_t client, const std::string& name) { names_[client] = safe(name); }
+  void know(std::uint64_t client, const std::string& name);
   void set_redactor(Redactor redactor) { redactor_ = std::move(redactor); }
   // What was seen, in order. `offset`: what to add to a time of the steady clock to get the calendar time, in
   // µs.
@@ -50,10 +55,11 @@ class CallBook {
     std::uint32_t exchange = 0;
     JournalEntry::Generation generation{};
     std::int64_t pair = 0;
-    std::int64_t when = 0;  // by the steady clock: the calendar may be set in the meantime
-    std::string request{};  // what on_end is told
-    bool changed = true;    // since the last rows()
+    std::int64_t when = 0;    // by the steady clock: the calendar may be set in the meantime
+    std::string arguments{};  // for on_end: only how they begin, because a call may stay open for long
+    bool changed = true;      // since the last rows()
   };
+  using Opens = std::map<std::int64_t, Open>;  // by the call's id, so the oldest is first
   // In one life of a server.
   struct Pair {
     std::uint64_t client, birth;
@@ -89,7 +95,9 @@ class CallBook {
   void sent(Reading& reading);
   void join_with_received(Open& open, Reading& reading);
   void end(std::int64_t call, Reading& reading, RecordedCall::Outcome outcome);
-  void forget_oldest();
+  void close(Opens::iterator call);
+  std::string name_of(std::uint64_t client) const;
+  std::string_view safe_text(const Reading& reading, std::string& own) const;
   void learn_client(const Reading& reading);
   void learn_tools(const Reading& reading);
   std::int64_t asking_call(const JournalEntry& entry);
@@ -103,12 +111,13 @@ class CallBook {
   JournalRows rows_;
   std::int64_t last_message_ = 0;
   std::int64_t last_call_ = 0;
-  std::map<std::int64_t, Open> open_;  // by the call's id, so the oldest is first
+  Opens open_;
   std::multimap<std::pair<std::uint64_t, std::string>, std::int64_t> by_id_;
   std::map<Pair, std::int64_t> by_pair_;
   std::map<Pair, std::string> inquiries_;  // our own requests to servers: their methods
   std::map<std::pair<std::uint64_t, std::int64_t>, Question> questions_;  // by the client, and its id there
-  std::unordered_map<std::uint64_t, std::string> names_;                  // of clients
+  std::map<std::uint64_t, std::string> names_;                            // of clients
+  std::set<std::uint64_t> terminals_;                                     // clients that are one
   std::set<std::pair<std::uint64_t, std::string>> control_;               // what terminals asked
   // What was received last.
   std::string received_;

@@ -237,6 +237,72 @@ TEST_F(Book, requests_from_terminals_to_mcpivot_are_not_recorded) {
   EXPECT_EQ(all.calls.at(1).client_name, "terminal");
 }
 
+TEST_F(Book, however_many_terminals_came_by_a_client_has_its_name) {
+  for (std::uint64_t terminal = 10; terminal < 20'010; ++terminal) {
+    feed.put({.way = Way::from_client,
+              .kind = JournalEntry::Kind::request,
+              .client = terminal,
+              .id = "1",
+              .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})"});
+    rows();
+  }
+  for (std::uint64_t client = 30'000; client < 45'000; ++client) {
+    feed.put(
+        {.way = Way::from_client,
+         .kind = JournalEntry::Kind::request,
+         .client = client,
+         .id = "0",
+         .text =
+             R"({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"clientInfo":{"name":"claude-code"}}})"});
+    rows();
+  }
+  feed.put({.way = Way::from_client,
+            .kind = JournalEntry::Kind::request,
+            .client = 44'999,
+            .id = "1",
+            .text = JournalFeed::call_text(1, "echo", "{}")});
+  EXPECT_EQ(rows().calls.back().client_name, "claude-code");
+}
+
+TEST_F(Book, tells_of_an_ended_call_what_was_asked_and_answered_without_secrets) {
+  std::vector<std::string> told;
+  CallBook telling{Redactor({{"KEY", "topsecret"}}, {}), [&](const CallBook::Ended& ended) {
+                     told = {std::string(ended.id), std::string(ended.arguments), std::string(ended.answer)};
+                   }};
+  const auto take_all = [&] {
+    while (const auto entry = queue.next()) telling.take(*entry, 0);
+    queue.drop();
+  };
+  feed.call(7, "echo", R"({"a":"topsecret"})", "it is topsecret");
+  take_all();
+  EXPECT_EQ(told, (std::vector<std::string>{"7", R"({"a":"[redacted KEY]"})",
+                                            JournalFeed::result_text(107, "it is [redacted KEY]")}));
+  // What was received has been given out as a row before the client gets it.
+  feed.ask(8, "echo", R"({"a":")" + std::string(100'000, 'x') + R"("})");
+  feed.answer(8, "topsecret");
+  for (int i = 0; i < 3; ++i) telling.take(*queue.next(), 0);
+  EXPECT_EQ(telling.rows().messages.size(), 7U);
+  take_all();
+  EXPECT_EQ(told.at(1).size(), 1'000U) << "a call may stay open for long";
+  EXPECT_EQ(told.at(2), JournalFeed::result_text(108, "[redacted KEY]"));
+}
+
+TEST_F(Book, forgets_calls_that_nobody_answers_the_oldest_first) {
+  constexpr std::int64_t first = 1'000'000;
+  for (std::int64_t i = 0; i <= 20'000; ++i) {
+    feed.ask(first + i, "echo", "{}");
+    if (i % 1000 == 0) rows();
+  }
+  rows();
+  EXPECT_EQ(book.open_calls(), 20'000U);
+  feed.answer(first, "too late");
+  feed.answer(first + 1, "in time");
+  const JournalRows all = rows();
+  EXPECT_EQ(book.open_calls(), 19'999U);
+  ASSERT_EQ(all.calls.size(), 1U);
+  EXPECT_EQ(all.calls[0].id, 2);
+}
+
 TEST_F(Book, secrets_reach_no_row) {
   feed.call(1, "topsecret", R"({"k":"topsecret"})", "it is topsecret");
   feed.put({.way = Way::from_server,

@@ -29,6 +29,12 @@ struct File {
 
 constexpr const char* parts[] = {"", "-wal", "-shm"};
 
+std::chrono::system_clock::time_point time_of(const timespec& time) {
+  using namespace std::chrono;
+  return system_clock::time_point(
+      duration_cast<system_clock::duration>(seconds(time.tv_sec) + nanoseconds(time.tv_nsec)));
+}
+
 std::vector<File> files_in(const std::string& folder) {
   std::vector<File> files;
   std::error_code error;
@@ -40,7 +46,7 @@ std::vector<File> files_in(const std::string& folder) {
       struct stat found{};
       if (::stat((file.path + part).c_str(), &found) != 0) continue;
       file.bytes += static_cast<std::uint64_t>(found.st_blocks) * 512;
-      file.written = std::max(file.written, std::chrono::system_clock::from_time_t(found.st_mtime));
+      file.written = std::max(file.written, time_of(found.st_mtim));
     }
     files.push_back(std::move(file));
   }

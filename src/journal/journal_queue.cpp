@@ -26,6 +26,7 @@ struct JournalQueue::Block {
     return block;
   }
   static void free(Block* block) {
+    if (block == nullptr) return;
     block->~Block();
     ::operator delete(block);
   }
@@ -37,6 +38,7 @@ JournalQueue::JournalQueue(std::size_t limit) : limit_(limit), filling_(Block::m
 }
 
 JournalQueue::~JournalQueue() {
+  Block::free(spare_.load(std::memory_order_relaxed));
   while (oldest_ != nullptr) {
     Block* const next = oldest_->next.load(std::memory_order_relaxed);
     Block::free(oldest_);
@@ -46,9 +48,16 @@ JournalQueue::~JournalQueue() {
 
 // --- putting ---------------------------------------------------------------------------------------------
 
+// One that was read already is there for the processor, too: a new one costs a page fault every 4 kB.
+JournalQueue::Block* JournalQueue::block_for(std::size_t size) {
+  if (size <= usual_block)
+    if (Block* const spare = spare_.exchange(nullptr, std::memory_order_acquire)) return spare;
+  return Block::make(std::max(size, usual_block));
+}
+
 char* JournalQueue::place(std::size_t size) {
   if (filling_->room - placed_ < size) {
-    Block* const block = Block::make(std::max(size, usual_block));
+    Block* const block = block_for(size);
     if (block == nullptr) return nullptr;
     filling_->next.store(block, std::memory_order_release);
     filling_ = block;
@@ -56,6 +65,7 @@ char* JournalQueue::place(std::size_t size) {
   }
   char* const at = filling_->data() + placed_;
   placed_ += size;
+  put_.store(put_.load(std::memory_order_relaxed) + size, std::memory_order_relaxed);
   return at;
 }
 
@@ -65,7 +75,6 @@ void JournalQueue::put_gap(std::int64_t when) {
   char* const at = fits(size) ? place(size) : nullptr;
   if (at == nullptr) return;
   std::memcpy(at, &gap, sizeof gap);
-  bytes_.fetch_add(size, std::memory_order_relaxed);
   publish();
   missing_ = 0;
 }
@@ -80,13 +89,15 @@ char* JournalQueue::room(const JournalEntry::Head& head) {
     ++missing_;
     return nullptr;
   }
-  bytes_.fetch_add(size, std::memory_order_relaxed);
   std::memcpy(at, &head, sizeof head);
   return at + sizeof head;
 }
 
+// Plain stores: an instruction that locks would wait here for all that was written before it, in the way of a
+// message. The compiler must not ask is_asleep() first, though.
 void JournalQueue::publish() {
-  filling_->filled.store(placed_, std::memory_order_seq_cst);
+  filling_->filled.store(placed_, std::memory_order_release);
+  std::atomic_signal_fence(std::memory_order_seq_cst);
 }
 
 // --- taking ----------------------------------------------------------------------------------------------
@@ -109,18 +120,23 @@ std::optional<JournalEntry> JournalQueue::next() {
 
 void JournalQueue::drop() {
   while (oldest_ != reading_) {
-    Block* const next = oldest_->next.load(std::memory_order_relaxed);
-    Block::free(oldest_);
-    oldest_ = next;
+    Block* const done = std::exchange(oldest_, oldest_->next.load(std::memory_order_relaxed));
+    if (done->room != usual_block) {
+      Block::free(done);
+      continue;
+    }
+    done->filled.store(0, std::memory_order_relaxed);
+    done->next.store(nullptr, std::memory_order_relaxed);
+    Block::free(spare_.exchange(done, std::memory_order_acq_rel));
   }
-  bytes_.fetch_sub(taken_, std::memory_order_relaxed);
+  dropped_.store(dropped_.load(std::memory_order_relaxed) + taken_, std::memory_order_relaxed);
   taken_ = 0;
 }
 
 bool JournalQueue::sleep() {
   asleep_.store(true, std::memory_order_seq_cst);
-  const bool more = read_ != reading_->filled.load(std::memory_order_seq_cst) ||
-                    reading_->next.load(std::memory_order_seq_cst) != nullptr;
+  const bool more = read_ != reading_->filled.load(std::memory_order_acquire) ||
+                    reading_->next.load(std::memory_order_acquire) != nullptr;
   if (more) wake();
   return !more;
 }

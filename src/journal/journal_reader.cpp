@@ -170,9 +170,19 @@ system_clock::time_point nth_newest(const Calls& calls, std::size_t n) {
   return times[n - 1];
 }
 
-bool has_calls(const std::string& path) {
-  auto journal = open_journal(path);
-  return journal && journal->number("SELECT count(*) FROM calls WHERE method = 'tools/call'").value_or(0) > 0;
+// The last message that ended a call.
+std::int64_t last_answer(Sqlite& journal) {
+  return journal.number("SELECT max(answer) FROM calls").value_or(0);
+}
+
+// `folder`: only if mcpivot was started there; empty: no matter where.
+bool has_calls(const std::string& path, const std::string& folder) {
+  const auto journal = open_journal(path);
+  if (!journal) return false;
+  const Condition condition(CallFilter{.folder = folder});
+  SqliteStatement asked(*journal, fmt::format("SELECT 1 FROM calls WHERE {} LIMIT 1", condition.sql));
+  condition.bind(asked);
+  return asked.row().value_or(false);
 }
 
 }  // namespace
@@ -203,7 +213,13 @@ std::expected<JournalReader, std::string> JournalReader::open(const std::string&
     return reader;
   }
   if (which == "last") {
-    const auto newest = std::ranges::find_if(all.rbegin(), all.rend(), has_calls);
+    const auto newest_of = [&](const std::string& folder) {
+      return std::find_if(all.rbegin(), all.rend(),
+                          [&](const std::string& file) { return has_calls(file, folder); });
+    };
+    // Somebody may be working on other projects, too.
+    auto newest = newest_of(fs::current_path(error).string());
+    if (newest == all.rend()) newest = newest_of("");
     if (newest == all.rend())
       return std::unexpected(fmt::format("there is no journal with a call in it; {}", turn_on));
     reader.files_ = of_session(all, session_of(*newest));
@@ -329,6 +345,17 @@ std::uint64_t JournalReader::missing() const {
   return static_cast<std::uint64_t>(missing);
 }
 
+JournalReader::Seen JournalReader::all_so_far() const {
+  Seen seen;
+  for (const std::string& file : current_files()) {
+    const std::int64_t stamp = stamp_of(file);  // before it is read, as in newer()
+    auto journal = open_journal(file);
+    if (!journal) continue;
+    seen[file] = {.answer = last_answer(*journal), .stamp = stamp};
+  }
+  return seen;
+}
+
 std::vector<RecordedCall> JournalReader::newer(const CallFilter& filter, Seen& seen) const {
   const std::vector<std::string> files = current_files();
   std::vector<FoundCall> found;
@@ -343,7 +370,7 @@ std::vector<RecordedCall> JournalReader::newer(const CallFilter& filter, Seen& s
     }
     // Before it is read: what is written meanwhile is found the next time.
     place.stamp = stamp;
-    const auto last = journal->number("SELECT max(answer) FROM calls").value_or(0);
+    const std::int64_t last = last_answer(*journal);
     if (last <= place.answer) continue;
     if (auto some = calls_in(*journal, session_of(file), filter, place.answer, last))
       std::ranges::move(*some, std::back_inserter(found));

@@ -55,8 +55,9 @@ struct RecordedMessage {
 
 class JournalReader {
  public:
-  // `which`: "last" (the newest session that has a call), the name of a session, a file, or a folder. Empty:
-  // all sessions in the user's folder. The error says what isn't there, or can't be read.
+  // `which`: "last" (the newest session that has a call, of those started in the current folder if there are
+  // any), the name of a session, a file, or a folder. Empty: all sessions in the user's folder. The error says
+  // what isn't there, or can't be read.
   static std::expected<JournalReader, std::string> open(const std::string& which = {});
 
   // The oldest first.
@@ -79,6 +80,8 @@ class JournalReader {
     std::int64_t stamp = 0;   // when the file was written, and how large it is
   };
   using Seen = std::map<std::string, Place>;  // by file
+  // As if all that has ended so far had been seen.
+  Seen all_so_far() const;
   std::vector<RecordedCall> newer(const CallFilter& filter, Seen& seen) const;
 
   // What was left out, and why: files of a newer mcpivot, damaged ones. Each is said once.

@@ -20,16 +20,18 @@ namespace mcpivot {
 namespace {
 
 using namespace std::chrono_literals;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 using testing::SizeIs;
 
 class WrittenJournal : public testing::Test {
  protected:
   void begin(JournalSettings settings = {}) {
     settings.folder = folder / "journal";
-    settings.pause = 1ms;
+    if (settings.pause == JournalSettings().pause) settings.pause = 1ms;
     settings.retry = 5ms;
     writer = std::make_shared<JournalWriter>(settings, [this](std::string words) {
       const std::lock_guard lock(mutex);
@@ -157,6 +159,88 @@ TEST_F(WrittenJournal, a_reader_sees_only_new_calls) {
   call(5);
   ASSERT_TRUE(end());
   EXPECT_THAT(reader->newer({}, seen), SizeIs(1));
+  seen = reader->all_so_far();
+  EXPECT_THAT(reader->newer({}, seen), IsEmpty());
+  begin();
+  call(7);
+  ASSERT_TRUE(end());
+  EXPECT_THAT(reader->newer({}, seen), SizeIs(1));
+}
+
+// Several projects may be worked on at once.
+TEST_F(WrittenJournal, the_last_session_is_one_of_the_current_folder_if_there_is_any) {
+  std::filesystem::create_directory_symlink(folder.path(), folder / "mcpivot");
+  ::setenv("XDG_STATE_HOME", folder.path().c_str(), 1);
+  const auto record = [&](const std::string& tool) {
+    begin();
+    call(1, tool);
+    EXPECT_TRUE(end());
+    return writer->session();
+  };
+  const auto move_away = [&](const std::string& session) {
+    const std::string name = JournalName{day_of(std::chrono::system_clock::now()), session}.file();
+    const std::string file = folder / ("journal/" + name);
+    sqlite3* journal = nullptr;
+    ASSERT_EQ(sqlite3_open(file.c_str(), &journal), SQLITE_OK);
+    EXPECT_EQ(sqlite3_exec(journal, "UPDATE run SET folder = '/elsewhere'", nullptr, nullptr, nullptr),
+              SQLITE_OK);
+    sqlite3_close(journal);
+  };
+  const auto last = [] { return JournalReader::open("last")->calls({}).value().at(0).tool; };
+  const std::string first = record("first");
+  const std::string second = record("second");
+  EXPECT_EQ(last(), "second");
+  move_away(second);
+  EXPECT_EQ(last(), "first");
+  move_away(first);
+  EXPECT_EQ(last(), "first") << "of all that are elsewhere, the newest";
+  ::unsetenv("XDG_STATE_HOME");
+}
+
+// As if the writer had fallen asleep at the same moment, so that neither thread saw the other.
+TEST_F(WrittenJournal, what_is_put_while_its_writer_falls_asleep_is_written_without_waking_it) {
+  begin({.pause = 300ms});
+  feed->call(1, "echo", "{}", "fine");
+  wait_for_calls(1);
+  EXPECT_TRUE(end());
+}
+
+// The writer takes what was put before and after a new configuration at once.
+TEST_F(WrittenJournal, a_new_secret_is_hidden_in_the_first_message_that_follows_it) {
+  std::promise<void> taking;
+  std::promise<void> go_on;
+  std::atomic<int> asked_for_date{0};
+  JournalSettings settings;
+  settings.date = [&] {
+    if (++asked_for_date == 2) {  // the first time is the start of the session
+      taking.set_value();
+      go_on.get_future().wait();
+    }
+    return std::chrono::system_clock::now();
+  };
+  begin(settings);
+  call(1, "echo", "brand-new-secret");  // not yet
+  taking.get_future().wait();
+  writer->set_redactor(Redactor({{"KEY", "brand-new-secret"}}, {}));
+  call(2, "echo", "brand-new-secret");
+  go_on.set_value();
+  EXPECT_TRUE(end());
+  EXPECT_THAT(calls().at(1).answer, AllOf(HasSubstr("[redacted KEY]"), Not(HasSubstr("brand-new-secret"))));
+}
+
+TEST_F(WrittenJournal, one_that_may_be_smaller_from_now_on_is_cut_at_once) {
+  for (int session = 0; session < 3; ++session) {
+    begin();
+    call(1, "echo", std::string(300'000, 'x'));
+    ASSERT_TRUE(end());
+  }
+  begin();
+  call(1);
+  wait_for_calls(4);
+  writer->set_limits({.bytes = 400'000});
+  call(2);
+  EXPECT_TRUE(host::comes_true([&] { return files().size() == 2; })) << files().size();
+  EXPECT_TRUE(end());
 }
 
 TEST_F(WrittenJournal, calls_are_written_later_if_the_file_is_locked) {

@@ -59,6 +59,7 @@ JournalWriter::JournalWriter(JournalSettings settings, Tell tell, CallBook::OnEn
       session_(new_session(settings_.folder)),
       started_(micros(settings_.date())),
       queue_(settings_.queue_bytes),
+      own_limits_(settings_.limits),
       book_(settings_.redactor, std::move(on_end)) {
   for (const auto& [client, name] : settings_.clients) book_.know(client, name);
 }
@@ -87,6 +88,13 @@ void JournalWriter::wake() {
 void JournalWriter::set_redactor(Redactor redactor) {
   const Lock lock(mutex_);
   redactor_ = std::move(redactor);
+  is_news_.store(true, std::memory_order_release);
+}
+
+void JournalWriter::set_limits(const JournalLimits& limits) {
+  const Lock lock(mutex_);
+  limits_ = limits;
+  is_news_.store(true, std::memory_order_release);
 }
 
 void JournalWriter::close_soon(std::chrono::milliseconds longest) {
@@ -145,13 +153,16 @@ void JournalWriter::end_with_gap() {
 // Sleeps while there is nothing to write, and then a moment longer, so that bursts are written together.
 bool JournalWriter::rest() {
   Lock lock(mutex_);
-  while (!closing_ && queue_.sleep()) {
-    wake_.wait(lock, [this] { return woken_ || closing_; });
-    woken_ = false;
-    queue_.wake();
+  const auto called = [this] { return woken_ || closing_; };
+  // What is put while it falls asleep may be seen by nobody, so it looks again before it sleeps for good.
+  for (bool looked_again = false; !closing_ && queue_.sleep();) {
+    if (looked_again)
+      wake_.wait(lock, called);
+    else
+      looked_again = !wake_.wait_for(lock, settings_.pause, called);
+    if (std::exchange(woken_, false)) looked_again = false;
   }
   if (!closing_) wake_.wait_for(lock, settings_.pause, [this] { return closing_; });
-  if (redactor_) book_.set_redactor(*std::exchange(redactor_, std::nullopt));
   if (!closing_) return true;
   if (queue_.bytes() > 0 && Clock::now() < deadline_) return true;
   if (queue_.bytes() > 0) complete_ = false;
@@ -165,12 +176,24 @@ void JournalWriter::take_some() {
   while (messages < most_messages && bytes < most_bytes) {
     const auto entry = queue_.next();
     if (!entry) break;
+    learn_news();
     book_.take(*entry, offset);
     ++messages;
     bytes += JournalEntry::size_of(entry->head);
   }
   queue_.drop();
   write(book_.rows());
+}
+
+// Before each message: a new configuration's secrets may be in the next one.
+void JournalWriter::learn_news() {
+  if (!is_news_.load(std::memory_order_acquire)) return;
+  const Lock lock(mutex_);
+  is_news_.store(false, std::memory_order_relaxed);
+  if (redactor_) book_.set_redactor(*std::exchange(redactor_, std::nullopt));
+  if (!limits_ || *limits_ == own_limits_) return;
+  own_limits_ = *limits_;
+  last_cleaning_.reset();
 }
 
 // If our own file is damaged or gone, it is left alone and another one is started. Other errors may be
@@ -203,7 +226,7 @@ void JournalWriter::write(JournalRows rows) {
 
 SqliteResult<void> JournalWriter::write_once(const JournalRows& rows) {
   const std::string day = day_of(settings_.date());
-  if (file_ && (day != name_.day || !file_->in_place() || file_->bytes() > settings_.limits.bytes / 4))
+  if (file_ && (day != name_.day || !file_->in_place() || file_->bytes() > own_limits_.bytes / 4))
     leave_file();
   if (!file_) {
     name_.part = name_.day == day ? name_.part + 1 : 1;
@@ -217,7 +240,7 @@ SqliteResult<void> JournalWriter::write_once(const JournalRows& rows) {
   auto written = file_->write(rows);
   if (written && (!last_cleaning_ || Clock::now() - *last_cleaning_ > cleaning_pace)) {
     last_cleaning_ = Clock::now();
-    delete_old_journals(settings_.folder, settings_.limits, file_->path(), settings_.date());
+    delete_old_journals(settings_.folder, own_limits_, file_->path(), settings_.date());
   }
   return written;
 }

@@ -6,6 +6,7 @@
 // becomes a gap, and `tell` gets the reason once, on the writer's thread.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstddef>
@@ -49,7 +50,9 @@ class JournalWriter : public std::enable_shared_from_this<JournalWriter> {
   JournalQueue& queue() { return queue_; }
   // There is something in the queue, and the thread sleeps.
   void wake();
+  // For what is put from now on.
   void set_redactor(Redactor redactor);
+  void set_limits(const JournalLimits& limits);
   const std::string& session() const { return session_; }
 
   // Writes what waits, and ends; false: not all of it, in that time. A thread that doesn't come back from the
@@ -65,6 +68,7 @@ class JournalWriter : public std::enable_shared_from_this<JournalWriter> {
   void work();
   bool rest();  // until there is something to do; false: nothing is left, and it is to end
   void take_some();
+  void learn_news();
   void end_with_gap();
   void write(JournalRows rows);
   SqliteResult<void> write_once(const JournalRows& rows);
@@ -81,16 +85,20 @@ class JournalWriter : public std::enable_shared_from_this<JournalWriter> {
   std::thread thread_;
 
   // The thread's own.
+  JournalLimits own_limits_;
   CallBook book_;
   std::optional<JournalFile> file_;
   JournalName name_;
   std::string trouble_;
   std::optional<Clock::time_point> last_cleaning_;
 
+  std::atomic<bool> is_news_{false};  // there are new ones of the following
+
   mutable std::mutex mutex_;  // for what follows
   std::condition_variable wake_;
   std::condition_variable ended_;
-  std::optional<Redactor> redactor_;  // a new one
+  std::optional<Redactor> redactor_;
+  std::optional<JournalLimits> limits_;
   std::uint64_t missing_ = 0;         // at the end
   bool woken_ = false;
   bool closing_ = false;

@@ -46,12 +46,11 @@ std::string first_text(std::string_view result) {
 
 }  // namespace
 
-void RecentCalls::add(const CallRow& call, std::string_view request, std::string_view answer) {
+void RecentCalls::add(const CallRow& call, std::string_view arguments, std::string_view answer) {
   if (call.method != "tools/call") return;
   if (call.name == "pivot_logs") return;  // reading the calls must not push them out
   std::string line = fmt::format("{} {} {}: ", clock_text(call.at), call.name,
                                  short_time_text(std::chrono::microseconds(call.took)));
-  const std::string_view arguments = find_member(find_member(request, "params"), "arguments");
   switch (call.outcome) {
     case RecordedCall::Outcome::open:
       line += "no answer";

@@ -17,8 +17,8 @@ namespace mcpivot {
 
 class RecentCalls {
  public:
-  // Secrets are gone from both texts.
-  void add(const CallRow& call, std::string_view request, std::string_view answer);
+  // `arguments`: or how they begin. `answer`: the whole message. Secrets are gone from both.
+  void add(const CallRow& call, std::string_view arguments, std::string_view answer);
   // Only this client's, the newest last.
   std::vector<std::string> last(std::uint64_t client, std::size_t most) const;
 

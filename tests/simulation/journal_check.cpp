@@ -12,9 +12,7 @@ JournalCheck::JournalCheck(Oracle& oracle, const Bookkeeper& books)
       books_(books),
       queue_(1UL << 30),
       observer_(queue_, [] {}),
-      book_({}, [this](const CallRow& call, std::string_view request, std::string_view) {
-        ended(call, request);
-      }) {}
+      book_({}, [this](const mcpivot::CallBook::Ended& one) { ended(one); }) {}
 
 void JournalCheck::saw(const mcpivot::Seen& seen) {
   observer_.saw(seen);
@@ -23,11 +21,11 @@ void JournalCheck::saw(const mcpivot::Seen& seen) {
   (void)book_.rows();
 }
 
-void JournalCheck::ended(const CallRow& call, std::string_view request) {
-  const auto message = mcpivot::read_message(request);
-  if (!message)
-    return oracle_.violate(fmt::format("the journal has a call without its request: {}", call.name));
-  ++ended_[{static_cast<ClientId>(call.client), plain_id(message->text(message->id))}];
+void JournalCheck::ended(const mcpivot::CallBook::Ended& ended) {
+  const CallRow& call = ended.call;
+  ++ended_[{static_cast<ClientId>(call.client), std::string(ended.id)}];
+  if (call.outcome != mcpivot::RecordedCall::Outcome::cancelled && !mcpivot::read_message(ended.answer))
+    oracle_.violate(fmt::format("the journal's call {} has ended without an answer", call.id));
   if (call.request == 0 || call.answer <= call.request)
     oracle_.violate(
         fmt::format("the journal's call {} has messages {} and {}", call.id, call.request, call.answer));

@@ -22,7 +22,7 @@ class JournalCheck final : public mcpivot::Observer {
   void judge_rest();
 
  private:
-  void ended(const mcpivot::CallRow& call, std::string_view request);
+  void ended(const mcpivot::CallBook::Ended& ended);
 
   Oracle& oracle_;
   const Bookkeeper& books_;
