@@ -174,6 +174,21 @@ TEST(ReplayCommand, counts_a_missing_tool_and_a_hanging_call_as_differences) {
                                  HasSubstr("0 of 2 calls answer the same, 2 differ.")));
 }
 
+// Models sometimes call what isn't there, and the next build has no such tool either.
+TEST(ReplayCommand, a_tool_that_was_missing_before_is_not_a_difference) {
+  const Folder folder;
+  json::object unknown = text_result("Unknown tool: invented");
+  unknown["isError"] = true;
+  folder.keep({{{"tool", "misspelt"}, {"error", {{"code", -32602}, {"message", "Unknown tool"}}}},
+               kept("invented", {}, unknown),
+               kept("echo", {{"text", "hi"}}, text_result("hi"))});
+  const Outcome outcome = folder.replay({});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.out;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("1 of 1 calls answer the same."),
+                                 HasSubstr("2 left out: the server has no such tool, and the recorded answer "
+                                           "is an error.")));
+}
+
 TEST(ReplayCommand, also_calls_a_modern_server) {
   const Folder folder;
   folder.keep({kept("echo", {{"text", "hi"}}, text_result("hi"))});

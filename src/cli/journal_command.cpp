@@ -166,12 +166,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
   filter.text = text;
   filter.most = static_cast<std::size_t>(std::max(wish.lines, 1));
   // A call that ends in the meantime counts as new.
-  JournalReader::Seen seen;
-  if (wish.follow) {
-    CallFilter none = filter;
-    none.with_texts = false;
-    (void)reader.newer(none, seen);
-  }
+  JournalReader::Seen seen = wish.follow ? reader.all_so_far() : JournalReader::Seen();
   const auto calls = value_or_trouble(reader.calls(filter));
   if (wish.as_json && !wish.follow) {
     json::array all;
@@ -320,7 +315,7 @@ int stats(const JournalReader& reader, const JournalWish& wish, const std::strin
     fmt::print("no call in the journal matches\n");
   } else {
     fmt::print("{}", text_table({{.title = "SERVER", .least = 6},
-                                 {.title = "TOOL", .least = 10},
+                                 {.title = "TOOL", .least = 14},
                                  {.title = "CALLS", .left = false},
                                  {.title = "ERRORS", .left = false},
                                  {.title = "P50", .left = false},

@@ -22,7 +22,7 @@ using std::chrono::system_clock;
 using Outcome = RecordedCall::Outcome;
 
 constexpr std::size_t longest_result = 100;  // in a line that isn't cut for a terminal
-constexpr std::size_t least_result = 30;     // other columns make room for it
+constexpr std::size_t least_result = 24;     // other columns make room for it
 
 std::string time_text(system_clock::time_point time, const char* format) {
   const std::tm local = local_time(time);
@@ -101,7 +101,7 @@ std::string table_of(const std::vector<RecordedCall>& calls, bool with_client, b
                     clock_text(call.when), with_client ? fixed(flat(call.client), 11) : "",
                     fixed(flat(name_of(call)), 20),
                     fmt::format("{:>{}}", ended ? short_time_text(call.took) : "", follows ? 7 : 0),
-                    fmt::format("{:>{}}", size_text(call.bytes_in + call.bytes_out), follows ? 8 : 0),
+                    fmt::format("{:>{}}", size_text(call.bytes_in + call.bytes_out), follows ? 7 : 0),
                     std::move(result)});
   }
   return text_table(std::move(columns), std::move(rows), terminal_width());

@@ -100,7 +100,11 @@ class Play final : private Trial::User {
       return true;
     }
     const Item* const tool = trial_->outcome()->lists.catalog.find(ListKind::tools, call.tool);
-    if (tool == nullptr)
+    const bool was_missing = tool == nullptr && (call.is_error || call.tool_failed);
+    if (was_missing) played.why = "the server has no such tool, and the recorded answer is an error";
+    if (was_missing)
+      played.end = Played::End::useless;
+    else if (tool == nullptr)
       played.end = Played::End::gone;
     else if (!wish_.unsafe && !safe_.has(*tool))
       played.end = Played::End::unsafe;
