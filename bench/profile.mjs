@@ -1,9 +1,10 @@
 // Where the time of a passing message goes: the instructions that mcpivot spends on one call and its answer, counted by
 // callgrind, and the functions that spend them. Counts do not depend on what else the machine does.
 //
-//   ./dev bench profile [--calls N] [--size BYTES] [--servers N]
+//   ./dev bench profile [--calls N] [--size BYTES] [--servers N] [--journal]
 //
-// With --servers, mcpivot has so many in a configuration file, all active, and the calls go to one in the middle.
+// With --servers, mcpivot has so many in a configuration file, all active, and the calls go to one in the middle. With
+// --journal, it writes one; what the journal's own thread spends isn't counted.
 // Two runs, with few and with many calls, are subtracted, so that the start does not count.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,7 +19,8 @@ const few = 500;
 const shown = 12;
 
 const { values: options } = parseArgs({
-  options: { calls: { type: 'string', default: '5000' }, size: { type: 'string', default: '200' }, servers: { type: 'string', default: '1' } },
+  options: { calls: { type: 'string', default: '5000' }, size: { type: 'string', default: '200' }, servers: { type: 'string', default: '1' },
+    journal: { type: 'boolean', default: false } },
 });
 const build = fileURLToPath(new URL('../build/release/', import.meta.url));
 const folder = mkdtempSync(join(tmpdir(), 'mcpivot-profile-'));
@@ -29,14 +31,14 @@ const echo = join(build, 'echo_server');
 const config = join(folder, 'servers.json');
 writeFileSync(config, JSON.stringify({ mcpServers: Object.fromEntries(
   Array.from({ length: servers }, (_, i) => [`server${i}`, { command: echo, active: true, watch: false }])) }));
-const subject = servers > 1 ? ['--config', config] : ['--no-watch', '--', echo];
+const subject = [...(options.journal ? ['--journal'] : []), ...(servers > 1 ? ['--config', config] : ['--no-watch', '--', echo])];
 const tool = servers > 1 ? `server${servers >> 1}__echo` : 'echo';
 
 // One call after the other; the counts go into `file`.
 async function run(calls, file) {
   const child = spawn(
     'valgrind',
-    ['--tool=callgrind', `--callgrind-out-file=${file}`, '--trace-children=no', '--quiet',
+    ['--tool=callgrind', `--callgrind-out-file=${file}`, '--separate-threads=yes', '--trace-children=no', '--quiet',
      join(build, 'mcpivot'), ...subject],
     { stdio: ['pipe', 'pipe', 'ignore'],
       env: { ...process.env, HOME: folder, XDG_STATE_HOME: folder, XDG_CACHE_HOME: folder, XDG_RUNTIME_DIR: folder,
@@ -64,9 +66,9 @@ async function run(calls, file) {
   await ended;
 }
 
-// Instructions by function, of the file itself alone.
+// Instructions by function, of the file itself alone, in the thread of the event loop.
 function counts(file) {
-  const text = spawnSync('callgrind_annotate', ['--auto=no', '--inclusive=no', '--tree=none', '--threshold=100', file], { maxBuffer: 1 << 28 }).stdout.toString();
+  const text = spawnSync('callgrind_annotate', ['--auto=no', '--inclusive=no', '--tree=none', '--threshold=100', `${file}-01`], { maxBuffer: 1 << 28 }).stdout.toString();
   const found = new Map();
   for (const line of text.split('\n')) {
     const match = /^\s*([\d,]+) \(\s*[\d.]+%\)\s+(?:[^:]*:)?(.+?)(?: \[[^\]]*\])?$/.exec(line);
