@@ -288,15 +288,15 @@ TEST_F(Book, tells_of_an_ended_call_what_was_asked_and_answered_without_secrets)
 }
 
 TEST_F(Book, forgets_calls_that_nobody_answers_the_oldest_first) {
-  constexpr std::int64_t first = 1'000'000;
-  for (std::int64_t i = 0; i <= 20'000; ++i) {
-    feed.ask(first + i, "echo", "{}");
+  constexpr std::int64_t apart = 1000;  // more than the ids of a request and its answer
+  for (std::int64_t i = 1; i <= 20'001; ++i) {
+    feed.ask(i * apart, "echo", "{}");
     if (i % 1000 == 0) rows();
   }
   rows();
   EXPECT_EQ(book.open_calls(), 20'000U);
-  feed.answer(first, "too late");
-  feed.answer(first + 1, "in time");
+  feed.answer(apart, "too late");
+  feed.answer(2 * apart, "in time");
   const JournalRows all = rows();
   EXPECT_EQ(book.open_calls(), 19'999U);
   ASSERT_EQ(all.calls.size(), 1U);
