@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "base/duration_text.h"
+#include "base/shell_word.h"
 #include "cli/colours.h"
 #include "cli/say.h"
 #include "config/config_file.h"
@@ -39,15 +40,6 @@ std::string list_text(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
-// As it would be typed into a shell.
-std::string quoted(const std::string& word) {
-  const bool plain = !word.empty() && word.find_first_of(" \t\n'\"\\|&;<>()*?[]#~!`") == std::string::npos;
-  if (plain) return word;
-  std::string text = "'";
-  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return text + "'";
-}
-
 // What the file spells for a key, words in lists separated by spaces.
 std::string spelled(const JsoncMember& source, std::string_view name) {
   const JsoncValue* value = nullptr;
@@ -57,7 +49,8 @@ std::string spelled(const JsoncMember& source, std::string_view name) {
   if (value == nullptr) return {};
   if (value->kind == JsoncValue::Kind::string) return value->text;
   std::string text;
-  for (const JsoncValue& element : value->elements) text += (text.empty() ? "" : " ") + quoted(element.text);
+  for (const JsoncValue& element : value->elements)
+    text += (text.empty() ? "" : " ") + shell_word(element.text);
   return text;
 }
 
@@ -140,7 +133,7 @@ class Report {
       const std::string_view key = kind == ServerKind::cli ? "cli" : "command";
       line("runs", kind == ServerKind::cli
                        ? spelled(source, key)
-                       : with_arguments(quoted(spelled(source, key)), spelled(source, "args")));
+                       : with_arguments(shell_word(spelled(source, key)), spelled(source, "args")));
       print_program(server, source, key);
     }
     if (kind != ServerKind::http || !server.command.cwd.empty())

@@ -181,6 +181,10 @@ std::function<std::function<int()>()> add_login_commands(CLI::App& app) {
       ->option_text("PORT")
       ->check(CLI::Range(std::size_t{1}, std::size_t{65535}));
   in->add_flag("--no-browser", wish->no_browser, "Print the address instead of opening a browser");
+  in->add_option("--cacert", wish->cacert,
+                 "With a URL: trust the certificates in this file, in addition to the system's")
+      ->option_text("FILE");
+  in->add_flag("--insecure", wish->insecure, "With a URL: trust any certificate");
   auto* out = command("logout", "SERVER [OPTIONS]", "Remove the tokens of a remote server from this machine");
   return [=]() -> std::function<int()> {
     if (*in) return [=] { return login_command(*wish); };

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <ranges>
 
+#include "base/shell_word.h"
 #include "cli/command_help.h"
 #include "cli/word_walk.h"
 #include "config/nearest.h"
@@ -39,20 +40,11 @@ std::string unknown_option(const WordWalk& walk, const std::string& name) {
                      meant.empty() ? "" : fmt::format(" Did you mean --{}?", meant));
 }
 
-// Quoted for a shell.
-std::string in_quotes(const std::string& word) {
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
-
 std::string with_dashes(const std::vector<std::string>& words, std::size_t at) {
   std::string line = "mcpivot";
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (i == at) line += " --";
-    const bool plain =
-        !words[i].empty() && words[i].find_first_of(" \t\n\"'\\$`*?;&|<>()#") == std::string::npos;
-    line += plain ? " " + words[i] : " " + in_quotes(words[i]);
+    line += " " + shell_word(words[i]);
   }
   return line;
 }

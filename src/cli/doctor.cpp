@@ -39,6 +39,8 @@ using std::chrono::milliseconds;
 
 // A server that has not finished its handshake by then is reported as it is.
 constexpr milliseconds patience{15'000};
+// For the answer of an authorization server that is about to replace a token.
+constexpr milliseconds for_tokens{5'000};
 constexpr std::size_t most_of_version = 40;  // shown of an invalid one
 // Below these, watching a project of ordinary size may fail.
 constexpr long enough_watches = 65'536;
@@ -223,6 +225,15 @@ class Trials {
         if (--left == 0) loop_.stop();
       });
     if (left > 0) loop_.run();
+    bool settled = false;
+    world_.sign_ins().settle(for_tokens, [&] {
+      settled = true;
+      loop_.stop();
+    });
+    if (!settled) {
+      loop_.restart();
+      loop_.run();
+    }
     for (std::size_t i = 0; i < trials_.size(); ++i) report(*trials_[i], config_.servers[i], findings);
   }
 

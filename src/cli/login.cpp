@@ -42,12 +42,17 @@ std::expected<ServerConfig, std::string> find_server(const LoginCommand& command
     server.name = url->authority();
     server.http.url = command.server;
     server.http.oauth = command.oauth;
+    server.http.cacert = command.cacert;
+    server.http.insecure = command.insecure;
     return server;
   }
   if (command.oauth != OauthConfig{})
     return std::unexpected(
         "options for the OAuth client need a URL; for a server in a config file, set them there, in "
         "\"oauth\"");
+  if (!command.cacert.empty() || command.insecure)
+    return std::unexpected(
+        "--cacert and --insecure need a URL; for a server in a config file, set them there");
   const auto file = find_config(command.file);
   if (!file) return std::unexpected(file.error());
   const LoadedConfig loaded = load_config(*file);
@@ -235,7 +240,7 @@ int logout_command(const LoginCommand& command) {
                       options->sign_in.name, duration_text(SignInStore::longest_silence)));
     SignInRecord record = store.read();
     record.tokens = {};
-    record.asked = {};
+    record.asked = record.needed = {};
     record.client = {};
     if (const auto written = store.write(record); !written) return complain(written.error());
     store.end_turn();

@@ -14,7 +14,9 @@ namespace mcpivot {
 struct LoginCommand {
   std::string server;   // its name in a config file, or its URL
   std::string file{};   // empty: the one that mcpivot would use
-  OauthConfig oauth{};  // for a URL
+  OauthConfig oauth{};  // this and the next two are for a URL
+  std::string cacert{};
+  bool insecure = false;
   bool no_browser = false;
 };
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "base/files.h"
+#include "base/shell_word.h"
 #include "base/url.h"
 #include "cli/command_help.h"
 #include "cli/commands.h"
@@ -169,11 +170,16 @@ void add_http_options(CLI::App& app, HttpConfig& http) {
 
 // For a server that no file knows.
 std::string login_arguments(const HttpConfig& http) {
-  std::string text = http.url;
-  if (text.find_first_of(" '\"?&$`\\") != std::string::npos) text = "'" + text + "'";
-  if (!http.oauth.client_id.empty()) text += " --client-id " + http.oauth.client_id;
-  if (!http.oauth.client_metadata_url.empty())
-    text += " --client-metadata-url " + http.oauth.client_metadata_url;
+  const auto url = parse_url(http.url);
+  std::string text = shell_word(url ? url->shown() : http.url);
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) text += fmt::format(" {} {}", option, shell_word(value));
+  };
+  add("--client-id", http.oauth.client_id);
+  add("--client-metadata-url", http.oauth.client_metadata_url);
+  if (http.oauth.redirect_port != 0) add("--redirect-port", std::to_string(http.oauth.redirect_port));
+  add("--cacert", http.cacert);
+  if (http.insecure) text += " --insecure";
   return text;
 }
 

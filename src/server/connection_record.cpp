@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/without_queries.h"
 #include "log/log.h"
 #include "server/crash_report.h"
@@ -23,9 +25,10 @@ void ConnectionRecord::refused(const std::string& why) {
 }
 
 void ConnectionRecord::note_error(const std::string& why) {
-  if (why != last_error_ || is_there())
-    log_warn("no connection: {}", without_queries(why));  // once, not at each attempt
-  last_error_ = why;
+  // What is to be opened to sign in is said elsewhere, while it can be opened.
+  std::string shown = without_queries(why);
+  if (shown != last_error_ || is_there()) log_warn("no connection: {}", shown);  // once, not at each attempt
+  last_error_ = std::move(shown);
   last_error_at_ = clock_.now();
 }
 
