@@ -285,6 +285,13 @@ void HttpLink::Call::on_authorized(const std::expected<void, Authorizer::Refusal
   fail(code::connection_closed, outcome.error().words, head_.status);
 }
 
+void HttpLink::Call::refused_stream(const HttpHead& head, const std::string& text, const std::string& token) {
+  head_ = head;
+  text_ = text;
+  token_ = token;
+  on_error_status();
+}
+
 void HttpLink::Call::on_error_status() {
   const auto authorized = [weak = weak_from_this()](const std::expected<void, Authorizer::Refusal>& outcome) {
     if (auto self = weak.lock()) self->on_authorized(outcome);
@@ -557,6 +564,7 @@ void HttpLink::OldStream::on_endpoint(std::string_view reference) {
 
 void HttpLink::OldStream::on_done() {
   if (open_) return link_->end("ended its event stream");
+  if (head_.status == 401 || head_.status == 403) return call_->refused_stream(head_, text_, token_);
   call_->fail_as_refused();
 }
 

@@ -54,6 +54,8 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
   // one.
   void fail(int code, const std::string& why, int status = 0);
   void fail_as_refused() { on_refused(); }
+  // It turned us away when we asked for its stream, which it wants to be asked for first.
+  void refused_stream(const HttpHead& head, const std::string& text, const std::string& token);
   void finish();
 
  private:
