@@ -22,6 +22,8 @@ using std::chrono::milliseconds;
 // A server has this long to exit after its stdin is closed, and as long again after SIGTERM. Some clients
 // (including Claude Code) kill us half a second after they asked us to end.
 constexpr milliseconds patience{100};
+// For the answer of an authorization server that is about to replace a token.
+constexpr milliseconds for_tokens{5'000};
 constexpr milliseconds signal_burst{50};
 // By then most servers have started and told what they offer, and mcpivot is as it will be for hours.
 constexpr std::chrono::seconds settled{2};
@@ -208,7 +210,8 @@ void Engine::configuration_changed() {
 void Engine::shut_down(const std::string& why, std::function<void()> done) {
   if (std::exchange(shutting_down_, true)) return;
   log_info("ending: {}", why);
-  gateway_.shut_down(patience, std::move(done));
+  gateway_.shut_down(patience,
+                     [this, done = std::move(done)] { world_.sign_ins().settle(for_tokens, done); });
 }
 
 void hold_reload_signal(bool held) {

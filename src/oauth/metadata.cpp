@@ -1,5 +1,6 @@
 #include "oauth/metadata.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,6 +34,17 @@ bool speaks_for(const Url& resource, const Url& server) {
 bool is_safe(const std::string& endpoint) {
   const auto url = parse_url(endpoint);
   return url && (url->tls || is_loopback(url->host));
+}
+
+// The address that a browser takes this host for, without asking anybody: "127.1" and "0x7f000001" are
+// written as numbers, too.
+std::optional<boost::asio::ip::address> literal_address(std::string host) {
+  if (host.ends_with('.')) host.pop_back();
+  if (is_loopback(host)) return boost::asio::ip::address_v4::loopback();
+  if (in_addr v4{}; ::inet_aton(host.c_str(), &v4) != 0) return boost::asio::ip::address_v4(ntohl(v4.s_addr));
+  boost::system::error_code error;
+  const auto address = boost::asio::ip::make_address(host, error);
+  return error ? std::nullopt : std::optional(address);
 }
 
 }  // namespace
@@ -101,6 +113,15 @@ std::expected<IssuerMetadata, std::string> parse_issuer_metadata(std::string_vie
         "be "
         "stolen");
   return metadata;
+}
+
+std::string fault_in_page(const std::string& endpoint, const AddressRule& allowed) {
+  const auto url = parse_url(endpoint);
+  if (!url) return url.error();
+  const auto address = literal_address(url->host);
+  if (!address || allowed.allows(kind_of(*address))) return {};
+  return fmt::format("its sign-in page is at {}, {}, where the server itself isn't", url->host,
+                     name_of(kind_of(*address)));
 }
 
 }  // namespace mcpivot

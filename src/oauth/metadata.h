@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/url.h"
+#include "link/address_rule.h"
 #include "oauth/challenge.h"
 
 namespace mcpivot {
@@ -47,5 +48,7 @@ std::vector<std::string> issuer_metadata_places(const Url& issuer);
 // The error says why it can't be used: another issuer, no S256, no endpoints, or endpoints that aren't https.
 std::expected<IssuerMetadata, std::string> parse_issuer_metadata(std::string_view json,
                                                                  const std::string& issuer);
+// Why a browser shouldn't go to this endpoint; empty: it may. Where a name leads to we can't check.
+std::string fault_in_page(const std::string& endpoint, const AddressRule& allowed);
 
 }  // namespace mcpivot

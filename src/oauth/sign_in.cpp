@@ -1,6 +1,5 @@
 #include "oauth/sign_in.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 
@@ -22,6 +21,8 @@ constexpr int most_fresh_rejections = 2;
 // A token that is about to expire counts as expired.
 constexpr std::int64_t leeway = 10;
 constexpr std::int64_t longest_back_off = 60;
+// Without a request that needs it: others may.
+constexpr std::int64_t least_between_renewals = 60;
 
 // The same in each run, so that it keeps matching the issuer's registration.
 std::uint16_t usual_port(const Url& server) {
@@ -40,34 +41,18 @@ bool includes(const Scopes& all, const Scopes& some) {
   return std::ranges::includes(all, some);
 }
 
+// On its way to the browser, the address may pass a shell (WSL's browser is started by one): nothing of the
+// issuer's is left in it that a shell reads as its own.
 std::string with_query(const std::string& url, const FormFields& fields) {
-  return url + (url.find('?') == std::string::npos ? "?" : "&") + form_text(fields);
+  std::string text;
+  for (const char c : url)
+    text += std::string_view("\"'`$<>\\^{|}").contains(c) ? percent_encoded({&c, 1}) : std::string(1, c);
+  return text + (url.find('?') == std::string::npos ? "?" : "&") + form_text(fields);
 }
 
 bool is_secret(const std::optional<std::string>& text, const std::string& secret) {
   return text && text->size() == secret.size() &&
          CRYPTO_memcmp(text->data(), secret.data(), secret.size()) == 0;
-}
-
-// The address that a browser takes this host for, without a lookup: "127.1" and "0x7f000001" are written as
-// numbers, too.
-std::optional<boost::asio::ip::address> literal_address(std::string host) {
-  if (host.ends_with('.')) host.pop_back();
-  if (is_loopback(host)) return boost::asio::ip::address_v4::loopback();
-  if (in_addr v4{}; ::inet_aton(host.c_str(), &v4) != 0) return boost::asio::ip::address_v4(ntohl(v4.s_addr));
-  boost::system::error_code error;
-  const auto address = boost::asio::ip::make_address(host, error);
-  return error ? std::nullopt : std::optional(address);
-}
-
-// Why a browser shouldn't go there; empty: it may. We can't check where a name leads.
-std::string fault_in_page(const std::string& endpoint, const AddressRule& allowed) {
-  const auto url = parse_url(endpoint);
-  if (!url) return url.error();
-  const auto address = literal_address(url->host);
-  if (!address || allowed.allows(kind_of(*address))) return {};
-  return fmt::format("its sign-in page is at {}, {}, where the server itself isn't", url->host,
-                     name_of(kind_of(*address)));
 }
 
 bool is_document(const FetchAnswer& answer) {
@@ -77,9 +62,9 @@ bool is_document(const FetchAnswer& answer) {
 }  // namespace
 
 std::string_view text(SignIn::State state) {
-  constexpr std::string_view texts[] = {"idle",           "queued",     "finding_resource",
-                                        "finding_issuer", "opening",    "registering",
-                                        "waiting",        "exchanging", "refreshing"};
+  constexpr std::string_view texts[] = {"idle",       "queued",      "finding_resource", "finding_issuer",
+                                        "opening",    "registering", "waiting",          "exchanging",
+                                        "refreshing", "renewing"};
   return texts[static_cast<std::size_t>(state)];
 }
 
@@ -103,6 +88,7 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
     on_redirected(*redirected);
   } else if (std::holds_alternative<Overdue>(event)) {
     if (state_ == State::waiting) on_overdue();
+    overdue_ = state_ == State::renewing;
   } else if (const auto* const accepted = std::get_if<Accepted>(&event)) {
     if (accepted->token == unproven_) {
       unproven_.clear();
@@ -110,6 +96,13 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
     }
   } else if (std::holds_alternative<SignedOut>(event)) {
     on_signed_out();
+  } else if (const auto* const news = std::get_if<News>(&event)) {
+    if (state_ == State::queued && satisfies(news->record)) {
+      record_ = news->record;
+      finish();
+    }
+  } else if (std::holds_alternative<Reminded>(event)) {
+    if (state_ == State::waiting) renew();
   }
   return std::move(effects_);
 }
@@ -118,22 +111,32 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
 
 // Whether this record has what the request lacked.
 bool SignIn::satisfies(const SignInRecord& record) const {
-  if (!record.signed_in() || record.tokens.access == wanted_.rejected) return false;
+  if (!record.signed_in()) return false;
+  // A user who wants to sign in isn't satisfied by a token that was only refreshed.
+  if (wanted_.login) return record.sign_ins != sign_ins_;
+  if (record.tokens.access == wanted_.rejected) return false;
   return !wanted_.challenge.wants_more_scope() || includes(record.asked, wanted_.challenge.scopes);
 }
 
 void SignIn::on_wanted(const Wanted& event) {
+  if (state_ == State::waiting) return on_wanted_meanwhile(event);
   if (state_ != State::idle) return;  // all callers wait for the same outcome
   wanted_ = event;
-  // The current token doesn't satisfy a user who wants to sign in; a token that another process gets in the
-  // meantime does.
-  if (event.login) wanted_.rejected = record_.tokens.access;
+  sign_ins_ = record_.sign_ins;
   if (satisfies(record_)) return do_(Succeed{});
-  // The clock may have been set back.
-  const bool too_early = now_ < not_before_ && not_before_ - now_ <= longest_back_off;
-  if (too_early && !event.login) return do_(last_failure_);
+  const Pause& paused = pause(event.challenge);
+  if (lasts(paused) && !event.login) return do_(paused.last);
   state_ = State::queued;
   do_(TakeTurn{});
+}
+
+// While the user is asked, the old token may still be good, or refreshed, for requests that need no more.
+void SignIn::on_wanted_meanwhile(const Wanted& event) {
+  if (!record_.signed_in() || event.challenge.wants_more_scope()) return;
+  if (event.rejected != record_.tokens.access) return do_(Renewed{});
+  // One that is rejected at once is as good as it gets.
+  const bool expired = record_.tokens.expires != 0 && record_.tokens.expires <= now_ + leeway;
+  if (event.rejected != unproven_ || expired) renew();
 }
 
 void SignIn::on_turn(const Turn& event) {
@@ -142,6 +145,7 @@ void SignIn::on_turn(const Turn& event) {
   if (!event.asked) return fail("nobody signed in");
   // A user who runs `mcpivot login`, in any process, wants it to be tried again.
   if (wanted_.login || std::exchange(login_, record_.login) != record_.login) step_ups_ = rejections_ = 0;
+  client_ = record_.client;
   const GrantedTokens& tokens = record_.tokens;
   const bool current = record_.signed_in() && tokens.access == wanted_.rejected && !wanted_.login;
   may_refresh_ = current && !tokens.refresh.empty();
@@ -149,7 +153,9 @@ void SignIn::on_turn(const Turn& event) {
   const bool expired = tokens.expires != 0 && tokens.expires <= now_ + (may_refresh_ ? leeway : 0);
   if (current && wanted_.challenge.wants_more_scope()) {
     const Scopes& scopes = wanted_.challenge.scopes;
-    if (scopes.empty() || includes(record_.asked, scopes) || ++step_ups_ > most_step_ups)
+    const bool helps = !scopes.empty() && !includes(record_.asked, scopes);
+    if (helps && !config_.may_ask) return need(scopes);
+    if (!helps || ++step_ups_ > most_step_ups)
       return refuse(fmt::format("it wants more than the sign-in grants ({}); ask its operator for access",
                                 scopes.empty() ? "it doesn't say what" : "scope " + scopes_text(scopes)));
     may_refresh_ = false;
@@ -172,6 +178,16 @@ void SignIn::on_turn(const Turn& event) {
                     "`mcpivot login {}` to try again",
                     config_.login));
   discover();
+}
+
+// Only the operator can ask for them.
+void SignIn::need(const Scopes& scopes) {
+  if (!includes(record_.needed, scopes)) {
+    record_.needed.insert(scopes.begin(), scopes.end());
+    do_(Save{record_});
+  }
+  refuse(fmt::format("to allow {}, run `mcpivot login {}` on the machine that mcpivot runs on",
+                     scopes_text(scopes), config_.login));
 }
 
 // --- discovery ---------------------------------------------------------------------------------------------
@@ -227,6 +243,8 @@ void SignIn::on_fetched(const Fetched& event) {
       return on_exchanged(event);
     case State::refreshing:
       return on_refreshed(event);
+    case State::renewing:
+      return on_renewed(event);
     default:
       return;
   }
@@ -263,7 +281,10 @@ void SignIn::on_issuer(const Fetched& event) {
                 !issuer_guessed_);
   if (const std::string fault = fault_in_page(metadata->authorization_endpoint, addresses()); !fault.empty())
     return fail(fmt::format("the metadata of its authorization server {} can't be used: {}", issuer_, fault));
-  if (record_.issuer.issuer != metadata->issuer) record_ = {.server = record_.server};
+  if (record_.issuer.issuer != metadata->issuer) {
+    record_ = {.server = record_.server, .sign_ins = record_.sign_ins};
+    client_ = {};
+  }
   record_.issuer = std::move(*metadata);
   record_.resource = resource_;
   authorize();
@@ -271,12 +292,25 @@ void SignIn::on_issuer(const Fetched& event) {
 
 // --- refresh -----------------------------------------------------------------------------------------------
 
-void SignIn::refresh() {
+FetchRequest SignIn::refresh_of_tokens() {
   // The configured secret may have changed since.
   const auto configured = configured_client(config_.client, record_.issuer);
   if (configured) record_.client = *configured;
-  fetch(refresh_request(record_.client, record_.issuer, record_.tokens.refresh, record_.resource),
-        State::refreshing);
+  return refresh_request(record_.client, record_.issuer, record_.tokens.refresh, record_.resource);
+}
+
+void SignIn::refresh() {
+  fetch(refresh_of_tokens(), State::refreshing);
+}
+
+// The tokens of a refresh.
+void SignIn::take_over(GrantedTokens tokens) {
+  if (tokens.refresh.empty()) tokens.refresh = record_.tokens.refresh;
+  if (tokens.who.empty()) tokens.who = record_.tokens.who;
+  // It replaces a token that the user got and no request has used, so it counts as one from the user.
+  const bool as_fresh = source_ == Source::user && record_.tokens.access == unproven_;
+  source_ = as_fresh ? Source::user : Source::refresh;
+  keep(std::move(tokens));
 }
 
 void SignIn::on_refreshed(const Fetched& event) {
@@ -284,12 +318,7 @@ void SignIn::on_refreshed(const Fetched& event) {
   if (!event.outcome) return fail("its token can't be refreshed now: " + event.outcome.error());
   auto tokens = parse_tokens(*event.outcome, now_, {record_.tokens.refresh, record_.client.secret});
   if (tokens) {
-    if (tokens->refresh.empty()) tokens->refresh = record_.tokens.refresh;
-    if (tokens->who.empty()) tokens->who = record_.tokens.who;
-    // It replaces a token that the user got and no request has used, so it counts as one from the user.
-    const bool as_fresh = source_ == Source::user && record_.tokens.access == unproven_;
-    source_ = as_fresh ? Source::user : Source::refresh;
-    keep(std::move(*tokens));
+    take_over(std::move(*tokens));
     return finish();
   }
   const std::string& error = tokens.error().error;
@@ -301,10 +330,45 @@ void SignIn::on_refreshed(const Fetched& event) {
     return fail("its token can't be refreshed now: " + tokens.error().text);
   // It ends here: from now on only a new sign-in helps.
   record_.tokens = {};
-  if (ours_is_unknown) record_.client = {};
+  if (ours_is_unknown) record_.client = client_ = {};
   do_(Save{record_});
   may_refresh_ = false;
   discover();
+}
+
+// --- the same while the user is asked
+
+void SignIn::remind(std::int64_t earliest) {
+  if (record_.signed_in() && !record_.tokens.refresh.empty() && record_.tokens.expires != 0)
+    do_(Remind{std::max(record_.tokens.expires, earliest)});
+}
+
+void SignIn::renew() {
+  if (record_.tokens.refresh.empty() || lasts(pause_)) return;
+  fetch(refresh_of_tokens(), State::renewing);
+}
+
+// If it fails, those who wait are told what to open, as before.
+void SignIn::on_renewed(const Fetched& event) {
+  state_ = State::waiting;
+  if (record_.signed_in()) {
+    auto tokens = event.outcome
+                      ? parse_tokens(*event.outcome, now_, {record_.tokens.refresh, record_.client.secret})
+                      : std::unexpected(TokenRefusal{.error = {}, .text = event.outcome.error()});
+    if (tokens) {
+      pause_ = {};
+      take_over(std::move(*tokens));
+      do_(Renewed{});
+    } else if (tokens.error().error == "invalid_grant") {
+      record_.tokens = {};
+      do_(Save{record_});
+    } else {
+      lengthen(pause_, {.words = "its token can't be refreshed now: " + tokens.error().text});
+    }
+    remind(now_ + least_between_renewals);
+  }
+  if (const auto fields = std::exchange(held_, std::nullopt)) return on_redirected({*fields});
+  if (overdue_) on_overdue();
 }
 
 // --- authorization -----------------------------------------------------------------------------------------
@@ -313,10 +377,10 @@ void SignIn::authorize() {
   if (!config_.may_ask)
     return fail(fmt::format("run `mcpivot login {}` on the machine that mcpivot runs on", config_.login));
   if (!configured_client(config_.client, record_.issuer) && record_.issuer.registration_endpoint.empty() &&
-      record_.client.id.empty())
+      client_.id.empty())
     return fail_unregistered();
   state_ = State::opening;
-  const std::uint16_t known = port_of(record_.client.redirect_uri);
+  const std::uint16_t known = port_of(client_.redirect_uri);
   const std::uint16_t port = config_.client.redirect_port;
   do_(Open{.port = port != 0    ? port
                    : known != 0 ? known
@@ -340,13 +404,14 @@ void SignIn::on_opened(const Opened& event) {
     scopes.insert(wanted_.challenge.scopes.begin(), wanted_.challenge.scopes.end());
     scopes.insert(record_.asked.begin(), record_.asked.end());
   }
+  if (wanted_.login) scopes.insert(record_.needed.begin(), record_.needed.end());
   if (record_.issuer.scopes.contains("offline_access")) scopes.insert("offline_access");
   asked_ = std::move(scopes);
   if (const auto client = configured_client(config_.client, record_.issuer)) {
-    record_.client = *client;
+    client_ = *client;
     return ask_user();
   }
-  if (!record_.client.id.empty() && record_.client.redirect_uri == redirect_uri_) return ask_user();
+  if (!client_.id.empty() && client_.redirect_uri == redirect_uri_) return ask_user();
   if (record_.issuer.registration_endpoint.empty()) return fail_unregistered();
   const auto endpoint = parse_url(record_.issuer.registration_endpoint);
   if (!endpoint) return fail(endpoint.error());
@@ -359,8 +424,12 @@ void SignIn::on_registered(const Fetched& event) {
   if (!client)
     return fail(
         fmt::format("its authorization server {} doesn't let mcpivot register: {}", issuer_, client.error()));
-  record_.client = std::move(*client);
-  do_(Save{record_});
+  client_ = std::move(*client);
+  // The old tokens can be refreshed only as the client that they were issued to.
+  if (record_.tokens.refresh.empty()) {
+    record_.client = client_;
+    do_(Save{record_});
+  }
   ask_user();
 }
 
@@ -368,7 +437,7 @@ void SignIn::ask_user() {
   state_text_ = make_secret_();
   verifier_ = make_secret_() + make_secret_();
   FormFields fields{{"response_type", "code"},
-                    {"client_id", record_.client.id},
+                    {"client_id", client_.id},
                     {"redirect_uri", redirect_uri_},
                     {"state", state_text_},
                     {"code_challenge", base64url(sha256_bytes(verifier_))},
@@ -380,15 +449,23 @@ void SignIn::ask_user() {
   pending_ = {.url = with_query(record_.issuer.authorization_endpoint, fields),
               .redirect_uri = redirect_uri_};
   state_ = State::waiting;
+  held_.reset();
+  overdue_ = false;
   do_(Show{pending_});
+  remind(now_);
 }
 
 // Any program on this machine can call this address, and any web page can send the user there. So first we
 // check whether it is an answer to our question at all, and then whose answer. Until that is known, nothing
 // of it is shown.
 void SignIn::on_redirected(const Redirected& event) {
-  if (state_ != State::waiting || !is_secret(only_field(event.fields, "state"), state_text_))
+  const bool waits = state_ == State::waiting || (state_ == State::renewing && !held_);
+  if (!waits || !is_secret(only_field(event.fields, "state"), state_text_))
     return do_(Reply{.ok = false, .text = "mcpivot isn't waiting for this sign-in."});
+  if (state_ == State::renewing) {
+    held_ = event.fields;
+    return;
+  }
   const bool says = std::ranges::any_of(event.fields, [](const auto& field) { return field.first == "iss"; });
   const auto issuer = only_field(event.fields, "iss");
   if ((says && issuer != record_.issuer.issuer) || (!says && record_.issuer.sends_issuer))
@@ -396,6 +473,7 @@ void SignIn::on_redirected(const Redirected& event) {
         "the sign-in was answered by a different authorization server than the one that was asked; mcpivot "
         "did not use the answer");
   if (const auto error = only_field(event.fields, "error")) {
+    forget_needed();
     const std::string more = only_field(event.fields, "error_description").value_or("");
     return fail(fmt::format("the sign-in was refused: {}{}{}", shown_text(*error, 100),
                             more.empty() ? "" : ": ", shown_text(more, 200)));
@@ -403,13 +481,20 @@ void SignIn::on_redirected(const Redirected& event) {
   const auto code = only_field(event.fields, "code");
   if (!code || code->empty()) return fail("the answer to the sign-in has no code");
   code_ = *code;
-  fetch(exchange_request(record_.client, record_.issuer, code_, redirect_uri_, verifier_, record_.resource),
+  fetch(exchange_request(client_, record_.issuer, code_, redirect_uri_, verifier_, record_.resource),
         State::exchanging);
+}
+
+// The issuer may not have these scopes, or the user may not want to grant them: the next login must work.
+void SignIn::forget_needed() {
+  if (!wanted_.login || record_.needed.empty()) return;
+  record_.needed.clear();
+  do_(Save{record_});
 }
 
 // An issuer that has forgotten our registration shows the user an error, and doesn't redirect the browser.
 void SignIn::on_overdue() {
-  const bool ours = !record_.client.redirect_uri.empty();
+  const bool ours = !client_.redirect_uri.empty();
   if (ours && record_.tokens.refresh.empty()) {
     record_.client = {};
     do_(Save{record_});
@@ -419,15 +504,18 @@ void SignIn::on_overdue() {
 
 void SignIn::on_exchanged(const Fetched& event) {
   if (!event.outcome) return fail(event.outcome.error());
-  auto tokens = parse_tokens(*event.outcome, now_, {code_, verifier_, record_.client.secret});
+  auto tokens = parse_tokens(*event.outcome, now_, {code_, verifier_, client_.secret});
   if (!tokens) {
-    if (tokens.error().error == "invalid_client" && !record_.client.redirect_uri.empty()) {
+    if (tokens.error().error == "invalid_client" && !client_.redirect_uri.empty() &&
+        client_.id == record_.client.id) {
       record_.client = {};
       do_(Save{record_});
     }
     return fail("its authorization server didn't issue a token: " + tokens.error().text);
   }
+  record_.client = client_;
   record_.asked = asked_;
+  ++record_.sign_ins;
   if (wanted_.login) record_.login = now_;
   source_ = Source::user;
   keep(std::move(*tokens));
@@ -446,7 +534,7 @@ void SignIn::keep(GrantedTokens tokens) {
 // The record that is saved next must not restore the tokens. An open sign-in page stays valid.
 void SignIn::on_signed_out() {
   record_.tokens = {};
-  record_.asked = {};
+  record_.asked = record_.needed = {};
 }
 
 // No server may send us to an address less public than its own.
@@ -461,8 +549,7 @@ void SignIn::fetch(FetchRequest request, State next) {
 }
 
 void SignIn::finish() {
-  failures_ = 0;
-  not_before_ = 0;
+  pause(wanted_.challenge) = {};
   do_(Close{});
   do_(EndTurn{});
   do_(Succeed{});
@@ -474,10 +561,20 @@ void SignIn::finish() {
 
 // What went wrong would go wrong again, so it isn't retried for each request.
 void SignIn::fail(std::string words, bool is_offered) {
-  last_failure_ = {.words = std::move(words), .is_offered = is_offered};
-  failures_ = std::min(failures_ + 1, 10);
-  not_before_ = now_ + std::min<std::int64_t>(longest_back_off, 1LL << failures_);
-  end(last_failure_);
+  Fail failure{.words = std::move(words), .is_offered = is_offered};
+  lengthen(pause(wanted_.challenge), failure);
+  end(std::move(failure));
+}
+
+void SignIn::lengthen(Pause& pause, Fail failure) const {
+  pause.failures = std::min(pause.failures + 1, 10);
+  pause.until = now_ + std::min<std::int64_t>(longest_back_off, 1LL << pause.failures);
+  pause.last = std::move(failure);
+}
+
+// The clock may have been set back.
+bool SignIn::lasts(const Pause& pause) const {
+  return now_ < pause.until && pause.until - now_ <= longest_back_off;
 }
 
 // Nothing was fetched to find this out, so it delays no other request.

@@ -3,17 +3,22 @@
 // step, and each attack, can be tested alone.
 //
 //   idle → queued → finding_resource → finding_issuer → opening → registering → waiting → exchanging → idle
-//                 ↘ refreshing → idle
+//                 ↘ refreshing → idle                                    ⇅
+//                                                                     renewing
 //
 // From queued to idle the machine has the turn, which one process has at a time: so five of them, with fifty
 // requests, register once, ask the user once and refresh once; everyone who waited finds the token in the
 // record.
+//
+// A user who is asked, for more scopes say, may take minutes, or never come: meanwhile, whoever has the turn
+// keeps the old tokens fresh, for all those who can work with them.
 //
 // Plain data; one thread.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -49,7 +54,8 @@ class SignIn {
     registering,
     waiting,  // for the user
     exchanging,
-    refreshing
+    refreshing,
+    renewing  // waiting for the user, and refreshing the old token meanwhile
   };
 
   // --- what happens
@@ -88,7 +94,14 @@ class SignIn {
   };
   // The user signed out, in another process, while we have the turn.
   struct SignedOut {};
-  using Event = std::variant<Wanted, Turn, NoTurn, Fetched, Opened, Redirected, Overdue, Accepted, SignedOut>;
+  // Another process has the turn, and has changed the record.
+  struct News {
+    SignInRecord record;
+  };
+  // The time that was to be waited for, by Remind, has come.
+  struct Reminded {};
+  using Event = std::variant<Wanted, Turn, NoTurn, Fetched, Opened, Redirected, Overdue, Accepted, SignedOut,
+                             News, Reminded>;
 
   // --- what is to be done
 
@@ -113,19 +126,31 @@ class SignIn {
     bool ok;
     std::string text;
   };
+  // When the old token has expired: until Close.
+  struct Remind {
+    std::int64_t at;
+  };
+  // There is a fresh token for the callers that don't wait for the user.
+  struct Renewed {};
   // For the callers that wait: there is a token, or why not.
   struct Succeed {};
   struct Fail {
     std::string words;       // continues "the server wants you to sign in" or stands alone
     bool is_offered = true;  // false: this server has no sign-in, and what it said stands
   };
-  using Effect = std::variant<TakeTurn, EndTurn, Fetch, Open, Close, Show, Save, Reply, Succeed, Fail>;
+  using Effect =
+      std::variant<TakeTurn, EndTurn, Fetch, Open, Close, Show, Save, Reply, Remind, Renewed, Succeed, Fail>;
   using Effects = std::vector<Effect>;
 
   // `now` in seconds since 1970.
   Effects on(const Event& event, std::int64_t now);
 
   State state() const { return state_; }
+  // A request is under way whose answer has new tokens, and makes the old ones worthless: who doesn't wait
+  // for it loses the sign-in.
+  bool is_trading() const {
+    return state_ == State::refreshing || state_ == State::renewing || state_ == State::exchanging;
+  }
   const SignInRecord& record() const { return record_; }
   // Another process changed it.
   void adopt(SignInRecord record) { record_ = std::move(record); }
@@ -141,12 +166,18 @@ class SignIn {
   void on_registered(const Fetched& event);
   void on_exchanged(const Fetched& event);
   void on_refreshed(const Fetched& event);
+  void on_renewed(const Fetched& event);
   void on_opened(const Opened& event);
   void on_redirected(const Redirected& event);
   void on_overdue();
   void on_signed_out();
 
   bool satisfies(const SignInRecord& record) const;
+  void on_wanted_meanwhile(const Wanted& event);
+  void renew();
+  void remind(std::int64_t earliest);
+  FetchRequest refresh_of_tokens();
+  void take_over(GrantedTokens tokens);
   void discover();
   void no_more_places();
   void look_for_issuer(const std::string& issuer, bool guessed);
@@ -160,6 +191,8 @@ class SignIn {
   void finish();
   void fail(std::string words, bool is_offered = true);
   void refuse(std::string words);
+  void need(const Scopes& scopes);
+  void forget_needed();
   void fail_unregistered();
   void end(Fail failure);
   void do_(Effect effect) { effects_.push_back(std::move(effect)); }
@@ -180,12 +213,16 @@ class SignIn {
   Scopes offered_scopes_;  // that the server's document lists
   bool issuer_guessed_ = false;
   bool may_refresh_ = false;
+  OauthClient client_;  // becomes the record's with its first token
   std::string redirect_uri_;
   PendingSignIn pending_;
   std::string state_text_;
   std::string verifier_;
   std::string code_;
   Scopes asked_;
+  std::optional<FormFields> held_;  // the user came back, and the old token is being refreshed
+  bool overdue_ = false;            // the same if the user didn't come back
+  std::int64_t sign_ins_ = 0;       // of the record, when this one was wanted
 
   // Of earlier attempts
   std::string unproven_;  // the last token, if the server hasn't taken it yet
@@ -194,9 +231,19 @@ class SignIn {
   int rejections_ = 0;          // of such tokens
   std::int64_t login_ = 0;      // the last one that is known of
   int step_ups_ = 0;            // since a request was accepted
-  int failures_ = 0;            // in a row
-  std::int64_t not_before_ = 0;
-  Fail last_failure_;
+  // What went wrong isn't tried again at once. Asking for more scopes is apart: it delays no refresh.
+  struct Pause {
+    int failures = 0;  // in a row
+    std::int64_t until = 0;
+    Fail last{};
+  };
+  Pause pause_;
+  Pause pause_of_step_ups_;
+  Pause& pause(const Challenge& challenge) {
+    return challenge.wants_more_scope() ? pause_of_step_ups_ : pause_;
+  }
+  bool lasts(const Pause& pause) const;
+  void lengthen(Pause& pause, Fail failure) const;
 };
 
 std::string_view text(SignIn::State state);

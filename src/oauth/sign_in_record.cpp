@@ -80,6 +80,8 @@ std::string record_text(const SignInRecord& record) {
                                         {"auth_method", record.client.auth_method},
                                         {"redirect_uri", record.client.redirect_uri}}},
                                       {"asked", texts(record.asked)},
+                                      {"needed", texts(record.needed)},
+                                      {"sign_ins", record.sign_ins},
                                       {"login", record.login},
                                       {"tokens",
                                        {{"access", record.tokens.access},
@@ -120,6 +122,8 @@ std::optional<SignInRecord> parse_record(std::string_view text) {
                                  .scope = tokens.text("scope"),
                                  .who = tokens.text("who")},
                       .asked = set(whole.texts("asked")),
+                      .needed = set(whole.texts("needed")),
+                      .sign_ins = whole.number("sign_ins").value_or(0),
                       .login = whole.number("login").value_or(0)};
 }
 

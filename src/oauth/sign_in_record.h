@@ -23,7 +23,9 @@ struct SignInRecord {
   OauthClient client{};     // its id is empty: not registered
   GrantedTokens tokens{};   // its access is empty: signed out
   Scopes asked{};           // the scopes of the last authorization
-  std::int64_t login = 0;   // when the user last signed in with `mcpivot login`, in seconds since 1970
+  Scopes needed{};          // that calls lacked where users aren't asked: `mcpivot login` asks for them, too
+  std::int64_t sign_ins = 0;  // how often the user has signed in
+  std::int64_t login = 0;     // when the user last signed in with `mcpivot login`, in seconds since 1970
 
   bool signed_in() const { return !tokens.access.empty(); }
 };

@@ -24,6 +24,8 @@ SignInRecord example(const std::string& server) {
           .client = {.id = "c", .secret = "s", .auth_method = "none", .redirect_uri = "http://127.0.0.1:1/"},
           .tokens = {.access = "at", .refresh = "rt", .expires = 12, .scope = "a", .who = "me"},
           .asked = {"a", "b"},
+          .needed = {"c"},
+          .sign_ins = 5,
           .login = 34};
 }
 
@@ -34,6 +36,8 @@ TEST(SignInRecord, is_parsed_as_it_was_formatted) {
   EXPECT_EQ(record_text(*read), text);
   EXPECT_EQ(read->tokens.refresh, "rt");
   EXPECT_EQ(read->asked, (Scopes{"a", "b"}));
+  EXPECT_EQ(read->needed, (Scopes{"c"}));
+  EXPECT_EQ(read->sign_ins, 5);
   EXPECT_EQ(read->login, 34);
   EXPECT_TRUE(read->issuer.sends_issuer);
 }

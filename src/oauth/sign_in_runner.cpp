@@ -50,7 +50,8 @@ SignInRunner::SignInRunner(boost::asio::io_context& loop, Options options)
       turn_timer_(loop),
       tell_timer_(loop),
       user_timer_(loop),
-      look_timer_(loop) {
+      look_timer_(loop),
+      renew_timer_(loop) {
   stamp_ = store_.stamp();
   machine_.adopt(store_.read());
   announced_ = machine_.token();
@@ -58,19 +59,28 @@ SignInRunner::SignInRunner(boost::asio::io_context& loop, Options options)
 
 void SignInRunner::close(const std::string& why) {
   closed_ = true;
-  for (auto* timer : {&turn_timer_, &tell_timer_, &user_timer_, &look_timer_}) timer->cancel();
+  for (auto* timer : {&turn_timer_, &tell_timer_, &user_timer_, &look_timer_, &renew_timer_}) timer->cancel();
   fetcher_.close();
   listener_.reset();
   reply_ = exchange_reply_ = nullptr;
   store_.end_turn();
   tell(std::unexpected(Refusal{why}));
   login_ = nullptr;
+  for (auto& then : std::exchange(settled_, {})) boost::asio::post(loop_, std::move(then));
 }
 
 void SignInRunner::replace() {
   const std::string why = "its configuration changed; call again";
   if (shown_) tell_over(why);
-  close(why);
+  over_ = nullptr;
+  replaced_ = true;
+  if (is_settled()) return close(why);
+  tell(std::unexpected(Refusal{why}));
+}
+
+void SignInRunner::when_settled(std::function<void()> then) {
+  if (is_settled()) return boost::asio::post(loop_, std::move(then));
+  settled_.push_back(std::move(then));
 }
 
 // --- waiting callers ---------------------------------------------------------------------------------------
@@ -87,14 +97,14 @@ bool SignInRunner::concerns(const Rejection& rejection) const {
 }
 
 void SignInRunner::rejected(const Rejection& rejection, Then then) {
-  if (closed_)
+  if (closed_ || replaced_)
     return boost::asio::post(loop_, [then = std::move(then)] { then(std::unexpected(Refusal{})); });
-  waiting_.push_back(std::move(then));
+  Challenge challenge = parse_challenge(rejection.challenge);
+  waiting_.push_back({std::move(then), challenge.wants_more_scope()});
   if (!pending_.url.empty()) tell_later();
   look_at_record();
-  happens(SignIn::Wanted{.challenge = parse_challenge(rejection.challenge),
-                         .rejected = rejection.token,
-                         .server = rejection.address});
+  happens(SignIn::Wanted{
+      .challenge = std::move(challenge), .rejected = rejection.token, .server = rejection.address});
 }
 
 void SignInRunner::accepted(const std::string& token) {
@@ -125,9 +135,21 @@ SignInRunner::Pasted SignInRunner::paste(const std::string& url) {
 void SignInRunner::tell(const std::expected<void, Refusal>& outcome) {
   tell_timer_.cancel();
   telling_ = false;
-  for (Then& then : std::exchange(waiting_, {}))
+  for (Waiting& one : std::exchange(waiting_, {}))
     boost::asio::post(loop_,
-                      [then = std::move(then), outcome] { survive("sign-in", [&] { then(outcome); }); });
+                      [then = std::move(one.then), outcome] { survive("sign-in", [&] { then(outcome); }); });
+}
+
+// The others go on waiting for the user.
+void SignInRunner::tell_renewed() {
+  std::vector<Waiting> others;
+  for (Waiting& one : std::exchange(waiting_, {})) {
+    if (one.for_more_scope)
+      others.push_back(std::move(one));
+    else
+      boost::asio::post(loop_, [then = std::move(one.then)] { survive("sign-in", [&] { then({}); }); });
+  }
+  waiting_ = std::move(others);
 }
 
 // Calls that wait for a user don't have to wait for as long as the sign-in takes.
@@ -159,6 +181,13 @@ void SignInRunner::happens(SignIn::Event event) {
   events_.push_back(std::move(event));
   if (std::exchange(running_, true)) return;
   const auto keep = weak_from_this().lock();
+  take_events();
+  if (closed_ || machine_.is_trading()) return;
+  if (replaced_) return close();
+  for (auto& then : std::exchange(settled_, {})) boost::asio::post(loop_, std::move(then));
+}
+
+void SignInRunner::take_events() {
   const Reset reset(running_);
   while (!events_.empty() && !closed_) {
     const SignIn::Event next = std::move(events_.front());
@@ -168,10 +197,8 @@ void SignInRunner::happens(SignIn::Event event) {
     auto effects = machine_.on(next, unix_now());
     if (machine_.state() != before)
       log_debug("{}: sign-in: {} → {}", options_.sign_in.name, text(before), text(machine_.state()));
-    if (machine_.state() == SignIn::State::exchanging && before != SignIn::State::exchanging && reply_)
-      exchange_reply_ = std::exchange(reply_, nullptr);
     for (SignIn::Effect& effect : effects) run(effect);
-    reply_ = nullptr;
+    if (reply_) exchange_reply_ = std::exchange(reply_, nullptr);
   }
 }
 
@@ -199,9 +226,19 @@ void SignInRunner::run(SignIn::Effect& effect) {
     listener_.reset();
     user_timer_.cancel();
     turn_timer_.cancel();
+    renew_timer_.cancel();
     pending_ = {};
     return;
   }
+  if (const auto* const reminder = std::get_if<SignIn::Remind>(&effect)) {
+    renew_timer_.expires_after(std::chrono::seconds(std::max<std::int64_t>(reminder->at - unix_now(), 0)));
+    renew_timer_.async_wait([weak = weak_from_this()](const error_code& error) {
+      auto self = weak.lock();
+      if (!error && self && !self->closed_) self->happens(SignIn::Reminded{});
+    });
+    return;
+  }
+  if (std::holds_alternative<SignIn::Renewed>(effect)) return tell_renewed();
   if (const auto* const shown = std::get_if<SignIn::Show>(&effect)) return show(shown->pending, true);
   if (const auto* const save = std::get_if<SignIn::Save>(&effect)) {
     if (const auto written = store_.write(save->record); !written)
@@ -252,6 +289,12 @@ void SignInRunner::take_turn() {
   if (taken == LockFile::Taken::impossible)
     return happens(
         SignIn::NoTurn{fmt::format("mcpivot can't write to {}: {}", options_.folder, std::strerror(errno))});
+  // Who has the turn may refresh the token while it asks its user for something else.
+  if (const std::string stamp = store_.stamp(); stamp != stamp_) {
+    stamp_ = stamp;
+    happens(SignIn::News{store_.read()});
+    if (machine_.state() != SignIn::State::queued) return;
+  }
   const auto announced = store_.announced();
   if (announced && announced->url != pending_.url) show(*announced, false);
   const auto now = std::chrono::steady_clock::now();

@@ -41,8 +41,11 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   SignInRunner(boost::asio::io_context& loop, Options options);
   ~SignInRunner() override { close(); }
   void close() { close("the sign-in was given up"); }
-  // The configuration changed, and another runner takes its place.
+  // The configuration changed, and another runner takes its place. Ends when it has settled.
   void replace();
+  // Whether an answer is awaited without which the sign-in would be lost, and what to do when it has come.
+  bool is_settled() const { return closed_ || !machine_.is_trading(); }
+  void when_settled(std::function<void()> then);
 
   const std::string& token() override;
   bool concerns(const Rejection& rejection) const override;
@@ -74,13 +77,19 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
 
  private:
   void close(const std::string& why);
+  struct Waiting {
+    Then then;
+    bool for_more_scope;
+  };
   void happens(SignIn::Event event);
+  void take_events();
   void notice_sign_out();
   void run(SignIn::Effect& effect);
   void take_turn();
   void open(const SignIn::Open& wanted);
   void show(const PendingSignIn& pending, bool ours);
   void tell(const std::expected<void, Refusal>& outcome);
+  void tell_renewed();
   void tell_later();
   Refusal to_open() const;
   void look_at_record_later();
@@ -99,10 +108,12 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   std::deque<SignIn::Event> events_;
   bool running_ = false;
   bool closed_ = false;
+  bool replaced_ = false;
+  std::vector<std::function<void()>> settled_;
   bool shown_ = false;    // what to open, since the last end
   bool telling_ = false;  // the timer runs
   bool looking_ = false;
-  std::vector<Then> waiting_;
+  std::vector<Waiting> waiting_;
   Then login_;
   std::function<void(const PendingSignIn&)> on_show_;
   OnOver over_;
@@ -117,6 +128,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   boost::asio::steady_timer tell_timer_;
   boost::asio::steady_timer user_timer_;
   boost::asio::steady_timer look_timer_;
+  boost::asio::steady_timer renew_timer_;
 };
 
 }  // namespace mcpivot

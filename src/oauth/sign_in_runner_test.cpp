@@ -144,6 +144,43 @@ TEST_F(Running, signing_out_during_a_refresh_stays_in_effect) {
   EXPECT_EQ(runner_->token(), "");
 }
 
+TEST_F(Running, a_configuration_that_changes_during_a_refresh_costs_no_token) {
+  ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
+  ASSERT_TRUE(other_.write(expired()).has_value());
+  other_.end_turn();
+  start();
+  bool settled = false;
+  server_.answer = [&](const std::string&) -> std::string {
+    runner_->replace();
+    runner_->when_settled([&] { settled = true; });
+    EXPECT_FALSE(runner_->is_settled());
+    EXPECT_EQ(other_.take_turn(), LockFile::Taken::by_another);
+    return R"({"access_token":"t2","token_type":"Bearer","refresh_token":"r2"})";
+  };
+  reject("t1");
+  until([&] { return settled; });
+  ASSERT_TRUE(told_.has_value());
+  EXPECT_THAT(*told_, HasSubstr("its configuration changed"));
+  EXPECT_EQ(other_.read().tokens.refresh, "r2");
+  EXPECT_EQ(other_.take_turn(), LockFile::Taken::yes);
+}
+
+TEST_F(Running, whoever_waits_for_the_turn_takes_the_token_that_its_holder_has_refreshed) {
+  ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
+  SignInRecord record = expired();
+  ASSERT_TRUE(other_.write(record).has_value());
+  other_.announce({.url = "https://i.example/a", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});
+  start();
+  reject("t1");
+  record.tokens.access = "t2";
+  ASSERT_TRUE(other_.write(record).has_value());
+  until_told();
+  EXPECT_EQ(*told_, "");
+  EXPECT_EQ(runner_->token(), "t2");
+  EXPECT_EQ(runner_->describe().find("waiting for you"), std::string::npos);
+  EXPECT_TRUE(other_.has_turn());
+}
+
 TEST_F(Running, callers_waiting_for_a_sign_in_learn_that_its_configuration_changed) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   other_.announce({.url = "https://i.example/a", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});

@@ -1,103 +1,11 @@
 // Each step of signing in, and attempts to disturb it, with the state machine alone.
-#include "oauth/sign_in.h"
-
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
+#include "oauth/sign_in_fixture.h"
 
 namespace mcpivot {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-constexpr std::int64_t now = 1'800'000'000;
-
-class SigningIn : public testing::Test {
- protected:
-  SigningIn()
-      : machine_({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets()) {}
-
-  static SignIn::MakeSecret secrets() {
-    return [n = 0]() mutable { return "secret" + std::to_string(++n) + std::string(25, 'x'); };
-  }
-
-  void happens(const SignIn::Event& event, std::int64_t at = now) { effects_ = machine_.on(event, at); }
-  template <class E>
-  const E* did() const {
-    for (const auto& effect : effects_)
-      if (const E* const found = std::get_if<E>(&effect)) return found;
-    return nullptr;
-  }
-  std::string failure() const { return did<SignIn::Fail>() ? did<SignIn::Fail>()->words : "(no failure)"; }
-  std::string fetched_url() const {
-    return did<SignIn::Fetch>() ? did<SignIn::Fetch>()->request.url.text() : "(nothing)";
-  }
-  static FetchAnswer answer_of(const std::string& body, int status = 200) {
-    return {.status = status, .content_type = {}, .body = body, .www_authenticate = {}, .from = {}};
-  }
-  void answer(const std::string& body, int status = 200) {
-    happens(SignIn::Fetched{answer_of(body, status)});
-  }
-
-  void turn(SignInRecord record = {.server = "https://a.example/mcp"}) {
-    ASSERT_TRUE(did<SignIn::TakeTurn>());
-    happens(SignIn::Turn{.record = std::move(record)});
-  }
-  // Until the user is asked.
-  void ask(const std::string& more_metadata = "", SignIn::Wanted wanted = {}) {
-    happens(wanted);
-    turn();
-    discover(more_metadata);
-    happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
-    EXPECT_EQ(fetched_url(), "https://i.example/r");
-    answer(R"({"client_id":"c1"})", 201);
-    ASSERT_TRUE(did<SignIn::Show>()) << failure();
-  }
-  void discover(const std::string& more_metadata = "") {
-    EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource/mcp");
-    answer(
-        R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"],"scopes_supported":["r","w"]})");
-    EXPECT_EQ(fetched_url(), "https://i.example/.well-known/oauth-authorization-server");
-    answer(issuer_document(more_metadata));
-  }
-  static std::string issuer_document(const std::string& more = "") {
-    return R"({"issuer":"https://i.example","authorization_endpoint":"https://i.example/a?x=1",
-      "token_endpoint":"https://i.example/t","registration_endpoint":"https://i.example/r",
-      "code_challenge_methods_supported":["S256"])" +
-           more + "}";
-  }
-  // With the existing registration.
-  void sign_in_again(const std::string& token) {
-    discover();
-    happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
-    ASSERT_TRUE(did<SignIn::Show>()) << failure();
-    happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
-    answer(tokens_with(token));
-  }
-  static std::string tokens_with(const std::string& access) {
-    return R"({"access_token":")" + access +
-           R"(","token_type":"Bearer","refresh_token":"r9","expires_in":600})";
-  }
-  FormFields shown() const {
-    const std::string& url = did<SignIn::Show>()->pending.url;
-    return parse_form(std::string_view(url).substr(url.find('?') + 1));
-  }
-  std::string state_text() const { return *only_field(shown(), "state"); }
-  static SignInRecord signed_in(const std::string& token = "t1") {
-    return {.server = "https://a.example/mcp",
-            .resource = "https://a.example/mcp",
-            .issuer = *parse_issuer_metadata(issuer_document(), "https://i.example"),
-            .client = {.id = "c1", .redirect_uri = "http://127.0.0.1:1234/callback"},
-            .tokens = {.access = token, .refresh = "r1", .expires = now + 3600},
-            .asked = {"r"}};
-  }
-
-  SignIn machine_;
-  SignIn::Effects effects_;
-};
-
-const std::string tokens =
-    R"({"access_token":"t9","token_type":"Bearer","refresh_token":"r9","expires_in":60})";
 
 TEST_F(SigningIn, a_complete_sign_in_leads_from_a_401_to_a_token) {
   ask();
@@ -340,6 +248,21 @@ TEST_F(SigningIn, a_page_on_this_machine_is_not_opened_for_a_server_on_the_inter
   }
 }
 
+TEST_F(SigningIn, a_shell_on_the_way_to_the_browser_finds_nothing_of_its_own_in_the_address) {
+  happens(SignIn::Wanted{});
+  turn();
+  answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
+  std::string document = issuer_document();
+  const std::string usual = "https://i.example/a?x=1";
+  document.replace(document.find(usual), usual.size(), "https://i.example/a$(id)`id`'|x;(y)");
+  answer(document);
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  answer(R"({"client_id":"c1"})", 201);
+  ASSERT_TRUE(did<SignIn::Show>()) << failure();
+  EXPECT_TRUE(did<SignIn::Show>()->pending.url.starts_with("https://i.example/a%24(id)%60id%60%27%7Cx;(y)?"))
+      << did<SignIn::Show>()->pending.url;
+}
+
 TEST_F(SigningIn, no_token_is_sent_unencrypted) {
   const SignIn::Config config{.name = "app", .server = *parse_url("http://a.example/mcp"), .client = {}};
   machine_ = SignIn(config, secrets());
@@ -576,8 +499,20 @@ TEST_F(SigningIn, an_explicit_login_signs_in_even_with_a_valid_token) {
   EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource/mcp");
   machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
   happens(SignIn::Wanted{.login = true});
-  turn(signed_in("t2"));
+  SignInRecord record = signed_in("t2");
+  record.sign_ins = 1;
+  turn(record);
   EXPECT_TRUE(did<SignIn::Succeed>()) << "another process did, while we waited for the turn";
+}
+
+TEST_F(SigningIn, a_user_who_wants_to_sign_in_is_not_put_off_with_a_refresh_by_another_process) {
+  machine_.adopt(signed_in());
+  happens(SignIn::Wanted{.login = true});
+  happens(SignIn::News{signed_in("t2")});
+  EXPECT_EQ(machine_.state(), SignIn::State::queued);
+  happens(SignIn::Turn{signed_in("t3")});
+  EXPECT_FALSE(did<SignIn::Succeed>());
+  EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource/mcp");
 }
 
 TEST_F(SigningIn, an_explicit_login_is_recorded) {
@@ -597,6 +532,37 @@ TEST_F(SigningIn, with_many_clients_only_the_operator_signs_in) {
   EXPECT_THAT(failure(), HasSubstr("mcpivot login app"));
   EXPECT_THAT(failure(), Not(HasSubstr("http")));
   EXPECT_FALSE(did<SignIn::Open>());
+}
+
+TEST_F(SigningIn, scopes_that_clients_lack_there_are_kept_for_the_operators_next_login) {
+  const SignIn::Config config{.name = "app",
+                              .server = *parse_url("https://a.example/mcp"),
+                              .client = {},
+                              .may_ask = false,
+                              .login = "URL"};
+  machine_ = SignIn(config, secrets());
+  for (int i = 0; i < 5; ++i) {
+    happens(more_scope);
+    turn(i == 0 ? signed_in() : machine_.record());
+    EXPECT_THAT(failure(), HasSubstr("to allow w, run `mcpivot login URL` on the machine"));
+    EXPECT_FALSE(did<SignIn::Fetch>());
+    EXPECT_EQ(did<SignIn::Save>() != nullptr, i == 0);
+  }
+  const SignInRecord record = machine_.record();
+  EXPECT_EQ(record.needed, (Scopes{"w"}));
+
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {.scopes = "r"}},
+                    secrets());
+  happens(SignIn::Wanted{.login = true});
+  turn(record);
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(only_field(shown(), "scope"), "r w");
+  // If that is refused, the next login asks for less.
+  happens(SignIn::Redirected{{{"error", "invalid_scope"}, {"state", state_text()}}});
+  ASSERT_TRUE(did<SignIn::Save>());
+  EXPECT_TRUE(did<SignIn::Save>()->record.needed.empty());
+  EXPECT_EQ(did<SignIn::Save>()->record.tokens.access, "t1");
 }
 
 TEST_F(SigningIn, a_client_id_from_the_configuration_is_used_unchanged) {

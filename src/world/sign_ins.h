@@ -5,6 +5,7 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -37,11 +38,14 @@ class SignIns {
   void on_over(OnOver then) { then_ = std::move(then); }
   // The configuration has changed: sign-ins to other servers end.
   void keep_only(const std::vector<ServerEntry>& servers);
+  // Before mcpivot ends: an answer with new tokens that comes too late would be a sign-in that is lost.
+  void settle(std::chrono::milliseconds patience, const std::function<void()>& done);
 
  private:
   boost::asio::io_context& loop_;
   OnOver then_;
   std::map<std::string, std::shared_ptr<SignInRunner>> all_;
+  std::vector<std::shared_ptr<SignInRunner>> replaced_;  // that have yet to settle
   bool may_ask_ = true;
 };
 

@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, describe, test } from 'node:test';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -20,6 +20,13 @@ afterEach(async () => {
   await stop?.();
   issuer = server = home = stop = undefined;
 });
+
+/** `mcpivot login`, by a user whose browser is elsewhere. */
+const login = (...more) =>
+  home.run(['login', server.url, ...more], (printed) => {
+    const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
+    return url && sign_in(url, 'ada', true).then((page) => String(page.url));
+  });
 
 describe('signing in', () => {
   test('a 401 from the server opens the browser, and the call is answered', async () => {
@@ -48,6 +55,51 @@ describe('one sign-in for all processes', () => {
     assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 1, failed_refreshes: 0, tokens: 2 });
   });
 
+  test('tokens that live for two seconds: no call fails, and none is refreshed twice', async () => {
+    await start({ token_seconds: 2 });
+    const clients = await Promise.all(Array.from({ length: 5 }, () => home.client('--url', server.url)));
+    await Promise.all(clients.map(has_echo));
+    const failed = [];
+    const until_refreshed = async (client) => {
+      while (issuer.counts.refreshes < 3) {
+        const { isError, text } = await echo(client, 'hello');
+        if (isError) failed.push(text);
+      }
+    };
+    await Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, () => until_refreshed(client))));
+    assert.deepEqual(failed, []);
+    assert.equal(home.tabs.length, 1);
+    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 3, failed_refreshes: 0, tokens: 4 });
+  });
+
+  test('a mcpivot that ends during a refresh does not lose the sign-in', async () => {
+    await start();
+    const client = await home.client('--url', server.url);
+    await has_echo(client);
+    issuer.expire_tokens();
+    // Once the issuer has replaced the token, the answer takes its time.
+    const replaced = new Promise((done) => {
+      issuer.instead = (request, response) => {
+        if (!request.url.startsWith('/token')) return false;
+        const end = response.end.bind(response);
+        response.end = (...all) => (done(() => end(...all)), response);
+        return false;
+      };
+    });
+    echo(client, 'hello');
+    const answer = await replaced;
+    const gone = client.close();
+    await eventually(() => /ending: the client/.test(home.log()), 'it ends');
+    answer();
+    await gone;
+    issuer.instead = undefined;
+    const next = await home.client('--url', server.url);
+    await has_echo(next);
+    assert.match((await echo(next, 'again')).text, /echo: again/);
+    assert.equal(home.tabs.length, 1);
+    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 1, failed_refreshes: 0, tokens: 2 });
+  });
+
   test('a revoked sign-in is requested again once, with the same registration', async () => {
     await start();
     const client = await home.client('--url', server.url);
@@ -62,12 +114,6 @@ describe('one sign-in for all processes', () => {
 });
 
 describe('without a browser', () => {
-  const login = (...more) =>
-    home.run(['login', server.url, ...more], (printed) => {
-      const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
-      return url && sign_in(url, 'ada', true).then((page) => String(page.url));
-    });
-
   test('the call says what to open, and a pasted redirect signs in the running mcpivot', async () => {
     await start({ browses: false });
     const client = await home.client('--url', server.url);
@@ -82,6 +128,13 @@ describe('without a browser', () => {
     await has_echo(client);
     assert.match((await echo(client, 'now')).text, /echo: now/);
     assert.equal(issuer.counts.authorizations, 1);
+  });
+
+  test('the command that the call names has all that the login needs, and no secret of the address', async () => {
+    await start({ browses: false });
+    const client = await home.client('--url', `${server.url}?key=secret`, '--client-id', 'mine', '--redirect-port', '7654');
+    const { text } = await echo(client, 'too early');
+    assert.ok(text.includes(`(or run \`mcpivot login '${server.url}?…' --client-id mine --redirect-port 7654\`)`), text);
   });
 
   test('login and logout need no running mcpivot', async () => {
@@ -226,12 +279,6 @@ describe('a client that can open URLs for its user', () => {
 });
 
 describe('the signed-in user', () => {
-  const login = () =>
-    home.run(['login', server.url], (printed) => {
-      const [, url] = /^ {2}(http\S+)$/m.exec(printed) ?? [];
-      return url && sign_in(url, 'ada', true).then((page) => String(page.url));
-    });
-
   test('appears with an expiry in status, doctor and to the model until logout', async () => {
     await start({ browses: false });
     const config = join(home.root, 'mcpivot.json');
@@ -283,6 +330,61 @@ test('a configured Authorization header prevents a sign-in', async () => {
   assert.equal(issuer.counts.registrations, 0);
 });
 
+test('a server of the old transport that answers its stream with 401 is signed in to', async () => {
+  await start();
+  let stream;
+  const messages = async (request, response) => {
+    let text = '';
+    for await (const piece of request) text += piece;
+    response.writeHead(202).end();
+    const { id, method } = JSON.parse(text);
+    const results = {
+      initialize: { protocolVersion: '2024-11-05', capabilities: { tools: {} }, serverInfo: { name: 'old', version: '1' } },
+      'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
+      'tools/call': { content: [{ type: 'text', text: 'echo: hello' }] },
+    };
+    if (id !== undefined) stream.write(`event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', id, result: results[method] ?? {} })}\n\n`);
+  };
+  const open = async (request, response) => {
+    const [, bearer] = /^Bearer (.*)$/.exec(request.headers.authorization ?? '') ?? [];
+    if (!bearer || !(await issuer.token(bearer))) return response.writeHead(401, { 'WWW-Authenticate': 'Bearer' }).end();
+    return (stream = response.writeHead(200, { 'Content-Type': 'text/event-stream' })).write('event: endpoint\ndata: /messages\n\n');
+  };
+  server.instead = (request, response) => {
+    if (request.url.startsWith('/.well-known/')) return false;
+    if (request.url === '/messages') messages(request, response);
+    else if (request.method === 'GET') open(request, response);
+    else response.writeHead(405, { Allow: 'GET' }).end();
+    return true;
+  };
+  const client = await home.client('--url', server.url);
+  assert.match((await echo(client, 'hello')).text, /echo: hello/);
+  assert.equal(home.tabs.length, 1);
+  await eventually(() => existsSync(join(home.root, 'tabs.pages')), 'the browser has shown its last page');
+});
+
+const writes_need_more = { browses: false, token_seconds: 2, scopes_of: (tool) => (tool === 'write' ? ['mcp:write'] : []) };
+test('while a user is asked for more scopes, the token is refreshed for all other calls, in all processes', async () => {
+  await start(writes_need_more);
+  assert.equal((await login()).code, 0);
+  const [first, second] = [await home.client('--url', server.url), await home.client('--url', server.url)];
+  await Promise.all([has_echo(first), has_echo(second)]);
+  assert.match((await echo(first, 'x', 'write')).text, /wants you to sign in: open \S+scope=mcp%3Aread%20mcp%3Awrite/);
+  // The first one has the turn, and is asked nothing: it refreshes the token for the second one.
+  while (issuer.counts.refreshes === 0) {
+    const { text } = await echo(second, 'hello');
+    assert.match(text, /echo: hello|wants you to sign in/);
+  }
+  await eventually(async () => !(await echo(second, 'hello')).isError, 'the second one has the new token');
+  issuer.expire_tokens(); // before their time
+  assert.match((await echo(first, 'hello')).text, /echo: hello/);
+  const url = /open (http\S+) in/.exec((await echo(first, 'x', 'write')).text)[1];
+  await sign_in(url);
+  await eventually(async () => /write: x/.test((await echo(second, 'x', 'write')).text), 'the user has agreed');
+  assert.equal(issuer.counts.failed_refreshes, 0);
+  assert.equal(issuer.counts.authorizations, 2);
+});
+
 test('more scopes are requested when a tool needs them', async () => {
   await start({ scopes_of: (tool) => (tool === 'write' ? ['mcp:write'] : []) });
   const client = await home.client('--url', server.url);
@@ -292,8 +394,8 @@ test('more scopes are requested when a tool needs them', async () => {
   assert.match(home.tabs[1], /scope=mcp%3Aread%20mcp%3Awrite/);
 });
 
-test('under serve clients see no sign-in URL, and the operator signs in', async () => {
-  await start({ browses: false });
+test('under serve clients see no sign-in URL, and the operator signs in with the scopes that calls need', async () => {
+  await start({ ...writes_need_more, token_seconds: 3600 });
   const gate = spawn(mcpivot, ['serve', '--listen', '127.0.0.1:0', '--url', server.url], { env: home.env, stdio: ['ignore', 'ignore', 'pipe'] });
   try {
     let said = '';
@@ -305,8 +407,15 @@ test('under serve clients see no sign-in URL, and the operator signs in', async 
     const { isError, text } = await echo(client, 'hello');
     assert.ok(isError);
     assert.match(text, /mcpivot login/);
-    assert.doesNotMatch(text, /state=|code_challenge/);
+    assert.doesNotMatch(text, /http|state=|code_challenge/);
     assert.equal(issuer.counts.registrations, 0);
+    assert.equal((await login()).code, 0);
+    await has_echo(client);
+    const lacking = await echo(client, 'x', 'write');
+    assert.match(lacking.text, /to allow mcp:write, run `mcpivot login URL` on the machine that mcpivot runs on/);
+    assert.equal((await login()).code, 0);
+    await eventually(async () => /write: x/.test((await echo(client, 'x', 'write')).text), 'the operator has allowed it');
+    assert.equal(issuer.counts.authorizations, 2);
     await client.close();
   } finally {
     gate.kill('SIGKILL');

@@ -80,7 +80,7 @@ export class Issuer {
   /** What a token is good for; undefined if it isn't ours, or expired, or was forgotten. */
   async token(value) {
     const token = await this.provider.AccessToken.find(value);
-    return token && !this.forgotten?.has(value) ? { audience: token.aud, scopes: token.scope?.split(' ') ?? [], account: token.accountId } : undefined;
+    return token && !token.isExpired && !this.forgotten?.has(value) ? { audience: token.aud, scopes: token.scope?.split(' ') ?? [], account: token.accountId } : undefined;
   }
   /** All access tokens so far become invalid; those that follow live as long as they may. */
   expire_tokens() {

@@ -78,6 +78,9 @@ export class Home {
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name));
   }
+  log() {
+    return this.files().filter((file) => file.endsWith('.log')).map((file) => readFileSync(file, 'utf8')).join('');
+  }
   record() {
     return this.files().find((file) => /oauth\/[0-9a-f]+\.json$/.test(file));
   }
