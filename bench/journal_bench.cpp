@@ -244,8 +244,7 @@ int main(int argc, char** argv) {
     const Throughput fast = measure_writer(home.path() / "fast", 200'000, 0);
     fmt::print("{} messages at once: written in {:.2f} s ({:.0f} a second), {} missing\n", fast.messages,
                fast.seconds, static_cast<double>(fast.messages - fast.missing) / fast.seconds, fast.missing);
-    bar(latency.slower <= most_slower,
-        "p50 at most 5% more, with the writer on another core");
+    bar(latency.slower <= most_slower, "p50 at most 5% more, with the writer on another core");
     bar(paced.missing == 0 && paced.complete, "50,000 messages a second without a gap");
     return options.check && !bar.all_cleared() ? 1 : 0;
   } catch (const std::exception& error) {

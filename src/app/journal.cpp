@@ -47,10 +47,8 @@ std::expected<void, std::string> Journal::set(bool on) {
     log_info("the journal is off");
     return {};
   }
-  JournalSettings settings{.folder = journal_folder(),
-                           .name = name_,
-                           .limits = limits(),
-                           .redactor = redactor_};
+  JournalSettings settings{
+      .folder = journal_folder(), .name = name_, .limits = limits(), .redactor = redactor_};
   if (settings.folder.empty())
     return std::unexpected("there is no home folder to write it to; set HOME or XDG_STATE_HOME");
   for (auto& [client, name] : names_())

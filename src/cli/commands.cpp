@@ -79,10 +79,10 @@ std::function<std::function<int()>()> add_replay_command(CLI::App& app,
   const auto wish = std::make_shared<ReplayCommand>();
   auto* replay = add_command(app, "replay", "CALLS [OPTIONS] [-- COMMAND [ARGUMENT...]]",
                              "Repeat recorded calls against a server, and show which answers differ");
-  auto* calls =
-      replay->add_option("CALLS", wish->which,
-                         "What was recorded: last (the newest session in the journal, of this folder if there "
-                         "is one), a session, or a file that \"mcpivot journal keep\" wrote");
+  auto* calls = replay->add_option(
+      "CALLS", wish->which,
+      "What was recorded: last (the newest session in the journal, of this folder if there "
+      "is one), a session, or a file that \"mcpivot journal keep\" wrote");
   calls->required()->option_text(" ");
   suggest(*calls, {"last"});
   replay

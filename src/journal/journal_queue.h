@@ -1,8 +1,9 @@
 // The way from the event loop to the thread that writes the journal. It is bounded in bytes, and neither side
 // ever waits for the other: what doesn't fit is counted, and the count takes the place of what is missing.
 //
-// One thread puts, one thread takes. No locks, and no instruction that waits for other cores where entries are
-// put: a block of memory is filled, published entry by entry, and given back by the thread that has read it.
+// One thread puts, one thread takes. No locks, and no instruction that waits for other cores where entries
+// are put: a block of memory is filled, published entry by entry, and given back by the thread that has read
+// it.
 #pragma once
 
 #include <atomic>
@@ -41,8 +42,8 @@ class JournalQueue {
   // Frees everything that next() has returned.
   void drop();
   // Announces that the taking thread will sleep. False: there is something to take after all. It must do so
-  // twice, a millisecond or more apart, before it sleeps for long: the putting thread doesn't wait until other
-  // cores see what it puts, so only the second time is certain to see what was put during the first.
+  // twice, a millisecond or more apart, before it sleeps for long: the putting thread doesn't wait until
+  // other cores see what it puts, so only the second time is certain to see what was put during the first.
   bool sleep();
   void wake() { asleep_.store(false, std::memory_order_seq_cst); }
 

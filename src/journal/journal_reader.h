@@ -56,8 +56,8 @@ struct RecordedMessage {
 class JournalReader {
  public:
   // `which`: "last" (the newest session that has a call, of those started in the current folder if there are
-  // any), the name of a session, a file, or a folder. Empty: all sessions in the user's folder. The error says
-  // what isn't there, or can't be read.
+  // any), the name of a session, a file, or a folder. Empty: all sessions in the user's folder. The error
+  // says what isn't there, or can't be read.
   static std::expected<JournalReader, std::string> open(const std::string& which = {});
 
   // The oldest first.

@@ -99,7 +99,7 @@ class JournalWriter : public std::enable_shared_from_this<JournalWriter> {
   std::condition_variable ended_;
   std::optional<Redactor> redactor_;
   std::optional<JournalLimits> limits_;
-  std::uint64_t missing_ = 0;         // at the end
+  std::uint64_t missing_ = 0;  // at the end
   bool woken_ = false;
   bool closing_ = false;
   bool complete_ = true;

@@ -33,8 +33,7 @@ TEST(RecentCalls, says_what_went_wrong) {
 
 TEST(RecentCalls, keeps_the_latest_calls) {
   RecentCalls calls;
-  for (int i = 0; i < 500; ++i)
-    calls.add(row(1), std::to_string(i), JournalFeed::result_text(i, "x"));
+  for (int i = 0; i < 500; ++i) calls.add(row(1), std::to_string(i), JournalFeed::result_text(i, "x"));
   EXPECT_THAT(calls.last(1, 1000), SizeIs(100));
   EXPECT_THAT(calls.last(1, 1), ElementsAre(HasSubstr("499")));
 }

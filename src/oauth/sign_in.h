@@ -7,11 +7,11 @@
 //                                                                     renewing
 //
 // From queued to idle the machine has the turn, which one process has at a time: so five of them, with fifty
-// requests, register once, ask the user once and refresh once; everyone who waited finds the token in the
-// record.
+// requests, register once, ask the user once and refresh once; every caller that waited finds the token in
+// the record.
 //
-// A user who is asked, for more scopes say, may take minutes, or never come: meanwhile, whoever has the turn
-// keeps the old tokens fresh, for all those who can work with them.
+// A user who is asked, for more scopes for example, may take minutes, or never come. In the meantime, the
+// process that has the turn refreshes the old tokens, for all calls that can use them.
 //
 // Plain data; one thread.
 #pragma once
