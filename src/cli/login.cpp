@@ -163,8 +163,8 @@ void ask(Fetcher& fetcher, const Url& url, int redirects, const Fetcher::Then& t
                 });
 }
 
-// False: another mcpivot has had the turn for too long. One that has announced a page waits for its user and
-// refreshes nothing.
+// False: another mcpivot has had the turn for too long. One that has announced a page waits for its user, and
+// notices when the record is changed.
 bool wait_for_turn(SignInStore& store) {
   const auto until = std::chrono::steady_clock::now() + SignInStore::longest_silence;
   boost::asio::io_context loop(1);

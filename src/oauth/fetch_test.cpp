@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
+#include <boost/asio/ip/host_name.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/write.hpp>
 #include <optional>
@@ -117,6 +119,24 @@ TEST_F(Fetching, a_name_from_the_internet_cannot_lead_to_this_machine) {
     ASSERT_FALSE(answer.has_value());
     EXPECT_NE(answer.error().find("an address of this machine"), std::string::npos) << answer.error();
     EXPECT_EQ(asked_, "");
+  }
+}
+
+// Resolved by the system, unlike "localhost".
+TEST_F(Fetching, a_name_counts_as_the_address_that_it_leads_to) {
+  tcp::resolver resolver(loop_);
+  for (const std::string& name : {boost::asio::ip::host_name(), std::string("ip6-localhost")}) {
+    boost::system::error_code error;
+    const auto found = resolver.resolve(name, "443", error);
+    const bool is_here = !error && std::ranges::all_of(found, [](const auto& entry) {
+      return kind_of(entry.endpoint().address()) != AddressKind::open;
+    });
+    if (!is_here) continue;
+    FetchRequest wanted{.url = *parse_url("https://" + name + "/doc")};
+    wanted.addresses = AddressRule::named_by(AddressKind::open);
+    const auto answer = fetched(wanted, {.variable = [](const char*) { return nullptr; }});
+    ASSERT_FALSE(answer.has_value());
+    EXPECT_NE(answer.error().find("mcpivot doesn't connect to"), std::string::npos) << answer.error();
   }
 }
 

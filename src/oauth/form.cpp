@@ -50,6 +50,13 @@ std::string form_text(const FormFields& fields) {
   return text;
 }
 
+std::string with_query(std::string_view url, const FormFields& fields) {
+  std::string text;
+  for (const char c : url)
+    text += std::string_view("\"'`$<>\\^{|}").contains(c) ? percent_encoded({&c, 1}) : std::string(1, c);
+  return text + (url.find('?') == std::string_view::npos ? "?" : "&") + form_text(fields);
+}
+
 FormFields parse_form(std::string_view text) {
   FormFields fields;
   while (!text.empty()) {

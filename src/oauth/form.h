@@ -20,6 +20,10 @@ using FormFields = std::vector<std::pair<std::string, std::string>>;
 // "a=1&b=2"
 std::string form_text(const FormFields& fields);
 
+// A URL for a browser, with these fields in its query as well. On its way there it may pass a shell (WSL's
+// browser is started by one): nothing is left in it that a shell reads as its own.
+std::string with_query(std::string_view url, const FormFields& fields);
+
 // Decoded, in their order. Malformed escapes are kept unchanged.
 FormFields parse_form(std::string_view text);
 

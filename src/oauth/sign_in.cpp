@@ -21,6 +21,8 @@ constexpr int most_fresh_rejections = 2;
 // A token that is about to expire counts as expired.
 constexpr std::int64_t leeway = 10;
 constexpr std::int64_t longest_back_off = 60;
+// In bytes: an address with all of them must fit into a browser, and the record into its file.
+constexpr std::size_t most_needed = 4'000;
 // Without a request that needs it: others may.
 constexpr std::int64_t least_between_renewals = 60;
 
@@ -39,15 +41,6 @@ std::uint16_t port_of(const std::string& redirect_uri) {
 
 bool includes(const Scopes& all, const Scopes& some) {
   return std::ranges::includes(all, some);
-}
-
-// On its way to the browser, the address may pass a shell (WSL's browser is started by one): nothing of the
-// issuer's is left in it that a shell reads as its own.
-std::string with_query(const std::string& url, const FormFields& fields) {
-  std::string text;
-  for (const char c : url)
-    text += std::string_view("\"'`$<>\\^{|}").contains(c) ? percent_encoded({&c, 1}) : std::string(1, c);
-  return text + (url.find('?') == std::string::npos ? "?" : "&") + form_text(fields);
 }
 
 bool is_secret(const std::optional<std::string>& text, const std::string& secret) {
@@ -97,12 +90,13 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
   } else if (std::holds_alternative<SignedOut>(event)) {
     on_signed_out();
   } else if (const auto* const news = std::get_if<News>(&event)) {
-    if (state_ == State::queued && satisfies(news->record)) {
+    if (state_ == State::queued) {
       record_ = news->record;
-      finish();
+      if (satisfies(record_)) finish();
     }
   } else if (std::holds_alternative<Reminded>(event)) {
     if (state_ == State::waiting) renew();
+    if (state_ == State::waiting) remind(now_ + least_between_renewals);
   }
   return std::move(effects_);
 }
@@ -182,8 +176,10 @@ void SignIn::on_turn(const Turn& event) {
 
 // Only the operator can ask for them.
 void SignIn::need(const Scopes& scopes) {
-  if (!includes(record_.needed, scopes)) {
-    record_.needed.insert(scopes.begin(), scopes.end());
+  Scopes all = record_.needed;
+  all.insert(scopes.begin(), scopes.end());
+  if (all != record_.needed && scopes_text(all).size() <= most_needed) {
+    record_.needed = std::move(all);
     do_(Save{record_});
   }
   refuse(fmt::format("to allow {}, run `mcpivot login {}` on the machine that mcpivot runs on",
@@ -336,8 +332,7 @@ void SignIn::on_refreshed(const Fetched& event) {
   discover();
 }
 
-// --- the same while the user is asked
-
+// The same while the user is asked.
 void SignIn::remind(std::int64_t earliest) {
   if (record_.signed_in() && !record_.tokens.refresh.empty() && record_.tokens.expires != 0)
     do_(Remind{std::max(record_.tokens.expires, earliest)});

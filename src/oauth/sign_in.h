@@ -146,8 +146,8 @@ class SignIn {
   Effects on(const Event& event, std::int64_t now);
 
   State state() const { return state_; }
-  // A request is under way whose answer has new tokens, and makes the old ones worthless: who doesn't wait
-  // for it loses the sign-in.
+  // A request is under way whose answer has new tokens, and makes the old ones worthless: without that answer
+  // the sign-in is lost.
   bool is_trading() const {
     return state_ == State::refreshing || state_ == State::renewing || state_ == State::exchanging;
   }

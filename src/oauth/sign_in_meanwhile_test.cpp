@@ -101,6 +101,17 @@ TEST_F(AskingForMore, ends_in_time_though_a_refresh_is_under_way) {
   EXPECT_EQ(machine_.token(), "t9");
 }
 
+TEST_F(SigningIn, whoever_waits_for_the_turn_notices_that_somebody_signed_out) {
+  machine_.adopt(signed_in());
+  happens(more_scope);
+  SignInRecord record = signed_in();
+  record.tokens = {};
+  happens(SignIn::News{record});
+  EXPECT_EQ(machine_.token(), "");
+  happens(SignIn::NoTurn{"too long"});
+  EXPECT_EQ(machine_.token(), "");
+}
+
 TEST_F(AskingForMore, whoever_signs_out_during_a_refresh_stays_signed_out) {
   ask_for_more();
   happens(SignIn::Reminded{}, now + 60);

@@ -141,7 +141,11 @@ SignInRecord SignInStore::read() const {
 }
 
 std::expected<void, std::string> SignInStore::write(const SignInRecord& record) {
-  const auto written = replace_file(path_, record_text(record), {.durable = true});
+  const std::string text = record_text(record);
+  if (text.size() > longest_record)
+    return std::unexpected(fmt::format("the file of the sign-in, {}, would be larger than {} KiB", path_,
+                                       longest_record / 1024));
+  const auto written = replace_file(path_, text, {.durable = true});
   if (!written)
     return std::unexpected(fmt::format("the file of the sign-in, {}, {}", path_, written.error()));
   return {};

@@ -68,6 +68,18 @@ TEST_F(Store, is_private) {
   EXPECT_EQ(facts.st_mode & 0777U, 0700U);
 }
 
+TEST_F(Store, a_record_that_could_not_be_read_again_is_not_written) {
+  SignInStore store(url_, {}, path_);
+  ASSERT_EQ(store.take_turn(), LockFile::Taken::yes);
+  ASSERT_TRUE(store.write(example(url_.text())).has_value());
+  SignInRecord large = example(url_.text());
+  large.issuer.scopes.insert(std::string(300'000, 'x'));
+  const auto written = store.write(large);
+  ASSERT_FALSE(written.has_value());
+  EXPECT_NE(written.error().find("larger than 256 KiB"), std::string::npos);
+  EXPECT_TRUE(store.read().signed_in());
+}
+
 TEST_F(Store, another_client_or_server_has_another_file) {
   SignInStore one(url_, {}, path_);
   EXPECT_NE(one.path(), SignInStore(url_, {.id = "x"}, path_).path());

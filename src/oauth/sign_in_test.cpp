@@ -550,6 +550,13 @@ TEST_F(SigningIn, scopes_that_clients_lack_there_are_kept_for_the_operators_next
   }
   const SignInRecord record = machine_.record();
   EXPECT_EQ(record.needed, (Scopes{"w"}));
+  for (int i = 0; i < 1'000; ++i) {
+    happens({SignIn::Wanted{
+        .challenge = parse_challenge("Bearer error=insufficient_scope, scope=issue:" + std::to_string(i)),
+        .rejected = "t1"}});
+    turn(machine_.record());
+  }
+  EXPECT_LE(scopes_text(machine_.record().needed).size(), 4'000u);
 
   machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {.scopes = "r"}},
                     secrets());
