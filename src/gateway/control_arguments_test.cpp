@@ -18,14 +18,14 @@ TEST(ControlArguments, that_are_right_pass) {
     EXPECT_EQ(wrong_argument(properties, arguments), "") << arguments;
 }
 
-TEST(ControlArguments, that_are_wrong_are_named_with_what_was_given) {
+TEST(ControlArguments, that_are_wrong_are_named_with_the_given_value) {
   EXPECT_THAT(wrong_argument(properties, R"({"server":7})"), AllOf(HasSubstr("server"), HasSubstr("7")));
   EXPECT_THAT(wrong_argument(properties, R"({"lines":2.5})"), AllOf(HasSubstr("lines"), HasSubstr("2.5")));
   EXPECT_THAT(wrong_argument(properties, R"({"stop":"yes"})"), AllOf(HasSubstr("stop"), HasSubstr("yes")));
   EXPECT_THAT(wrong_argument(properties, R"({"arguments":"[1]"})"), HasSubstr("arguments"));
 }
 
-TEST(ControlArguments, are_read_as_models_write_them) {
+TEST(ControlArguments, are_parsed_as_models_write_them) {
   EXPECT_EQ(text_argument(R"({"a":"\u0041"})", "a"), "A");
   EXPECT_EQ(text_argument(R"({"a":null})", "a"), "");
   EXPECT_EQ(number_argument(R"({"n":2e1})", "n", 5), 20);

@@ -248,7 +248,7 @@ TEST(HeldQuestion, at_most_64_are_held) {
 
 // --- what a client is asked
 
-TEST(Questions, that_a_client_never_answers_are_so_many_and_no_more) {
+TEST(Questions, that_a_client_never_answers_are_limited_to_1024) {
   SessionOf client;
   client.hello("2025-06-18");
   client.ready();

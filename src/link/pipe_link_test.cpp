@@ -49,7 +49,7 @@ TEST(PipeLink, keeps_reading_after_an_exception_in_its_handler) {
   ::close(out[0]);
 }
 
-TEST(PipeLink, whoever_sends_to_a_peer_that_is_gone_is_not_called_from_within) {
+TEST(PipeLink, sending_to_a_closed_peer_reports_the_break_from_the_event_loop) {
   ::signal(SIGPIPE, SIG_IGN);
   int in[2];
   int out[2];

@@ -142,7 +142,7 @@ struct ByOrigin {
   void closed(int origin) { --open[origin]; }
 };
 
-TEST(RequestTable, a_tally_counts_what_each_origin_has_open_however_it_ends) {
+TEST(RequestTable, a_tally_counts_the_open_requests_of_each_origin_however_they_end) {
   RequestTable<int, ByOrigin> table(stopped);
   const auto add = [&](int origin) { return table.add(Incoming("1").message, origin); };
   const auto open = [&](int origin) { return table.tally().open[origin]; };

@@ -27,7 +27,7 @@ class Connection : public testing::Test {
   ConnectionRecord record{clock};
 };
 
-TEST_F(Connection, to_a_daemon_that_was_never_there_is_no_absence) {
+TEST_F(Connection, to_a_daemon_that_never_ran_reports_no_absence) {
   clock.time += 3s;
   record.failed("it could not be reached");
   EXPECT_EQ(record.away(), 3s);
@@ -35,7 +35,7 @@ TEST_F(Connection, to_a_daemon_that_was_never_there_is_no_absence) {
   EXPECT_EQ(record.away(), 0s);
 }
 
-TEST_F(Connection, that_was_lost_and_is_back_tells_for_how_long_and_why) {
+TEST_F(Connection, restored_after_a_loss_reports_its_duration_and_cause) {
   record.made();
   record.lost("closed the connection");
   clock.time += 5s;
@@ -49,7 +49,7 @@ TEST_F(Connection, that_was_lost_and_is_back_tells_for_how_long_and_why) {
   EXPECT_EQ(described().at("reconnects"), "1");
 }
 
-TEST_F(Connection, with_a_daemon_that_forgot_the_session_was_never_away) {
+TEST_F(Connection, forgotten_by_the_daemon_was_never_away) {
   record.made();
   record.forgotten();
   clock.time += 1s;
@@ -59,7 +59,7 @@ TEST_F(Connection, with_a_daemon_that_forgot_the_session_was_never_away) {
   EXPECT_FALSE(arrival.absence);
 }
 
-TEST_F(Connection, that_the_daemon_refuses_is_told_as_that_until_the_daemon_is_gone) {
+TEST_F(Connection, refused_by_the_daemon_is_shown_as_refused_until_the_daemon_is_away) {
   record.refused("401 Unauthorized");
   clock.time += 2s;
   EXPECT_EQ(described().at("connection"), "refused by the server 2 s ago");

@@ -24,7 +24,7 @@ class Programs : public testing::Test {
   host::TemporaryDirectory folder;
 };
 
-TEST_F(Programs, the_file_of_a_command_is_the_program_or_the_script_that_an_interpreter_runs) {
+TEST_F(Programs, the_file_of_a_command_is_its_program_or_the_interpreters_script) {
   const std::string own = program("server");
   const std::string script = program("server.py");
   EXPECT_EQ(own_file(command({own})), own);
@@ -36,7 +36,7 @@ TEST_F(Programs, the_file_of_a_command_is_the_program_or_the_script_that_an_inte
   EXPECT_EQ(own_file({}), "");
 }
 
-TEST_F(Programs, only_a_program_of_the_users_own_may_be_stopped_with_all_who_run_it) {
+TEST_F(Programs, only_the_users_own_program_may_be_stopped_in_every_process) {
   const std::string own = program("server");
   const auto stoppable = stoppable_program(command({own}));
   ASSERT_TRUE(stoppable);
@@ -49,7 +49,7 @@ TEST_F(Programs, only_a_program_of_the_users_own_may_be_stopped_with_all_who_run
   EXPECT_FALSE(stoppable_program({})) << "a daemon";
 }
 
-TEST_F(Programs, a_link_counts_as_what_it_leads_to) {
+TEST_F(Programs, a_symlink_counts_as_its_target) {
   const std::string own = program("server");
   fs::create_symlink(own, folder / "link");
   EXPECT_EQ(stoppable_program(command({"./link"}))->path, own);

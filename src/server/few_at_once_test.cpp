@@ -7,7 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(FewAtOnce, are_let_through_and_again_when_some_time_has_passed) {
+TEST(FewAtOnce, are_allowed_and_more_after_some_time) {
   FewAtOnce few;
   Clock::Time now{};
   for (std::size_t i = 0; i < FewAtOnce::most; ++i) EXPECT_TRUE(few.take(now += 10ms)) << i;

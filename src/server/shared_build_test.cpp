@@ -39,7 +39,7 @@ class Builds : public testing::Test {
   std::function<void()> then;
 };
 
-TEST_F(Builds, of_those_who_ask_during_a_build_share_the_next_one) {
+TEST_F(Builds, requested_during_a_build_share_the_next_one) {
   const auto first = join("first");
   visitor.pass(50ms);
   const auto second = join("second");
@@ -52,7 +52,7 @@ TEST_F(Builds, of_those_who_ask_during_a_build_share_the_next_one) {
   EXPECT_EQ(running(), 0);
 }
 
-TEST_F(Builds, go_on_for_the_others_when_one_of_them_stops_or_leaves) {
+TEST_F(Builds, continue_for_other_callers_when_one_stops_or_leaves) {
   auto busy = join("busy");
   auto first = join("first");
   const auto second = join("second");
@@ -67,7 +67,7 @@ TEST_F(Builds, go_on_for_the_others_when_one_of_them_stops_or_leaves) {
   EXPECT_EQ(ends.back(), "second ok");
 }
 
-TEST_F(Builds, end_with_the_last_one_and_those_who_wait_get_theirs) {
+TEST_F(Builds, end_with_their_last_caller_and_waiting_callers_get_the_next) {
   auto first = join("first");
   const auto second = join("second");
   visitor.pass(10ms);
@@ -77,7 +77,7 @@ TEST_F(Builds, end_with_the_last_one_and_those_who_wait_get_theirs) {
   EXPECT_THAT(ends, ElementsAre("second ok"));
 }
 
-TEST_F(Builds, can_be_asked_for_again_by_one_who_is_told) {
+TEST_F(Builds, can_be_requested_again_from_the_callback) {
   std::shared_ptr<Build> again;
   then = [&] { again = join("again"); };
   const auto first = join("first");
@@ -87,7 +87,7 @@ TEST_F(Builds, can_be_asked_for_again_by_one_who_is_told) {
   EXPECT_THAT(ends, ElementsAre("first ok", "again ok"));
 }
 
-TEST_F(Builds, leave_nothing_behind_with_their_owner) {
+TEST_F(Builds, end_silently_with_their_owner) {
   {
     SharedBuild others(visitor.world(), [] { return std::nullopt; });
     const auto first = others.join(config, false,

@@ -33,7 +33,7 @@ class TrialOf : public testing::Test {
   int ends = 0;
 };
 
-TEST_F(TrialOf, a_server_that_works_says_what_it_offers_and_is_ended) {
+TEST_F(TrialOf, a_working_server_reports_its_offer_and_is_ended) {
   const auto& outcome = run().outcome();
   ASSERT_TRUE(outcome) << outcome.error();
   EXPECT_FALSE(outcome->lists.catalog.list(ListKind::tools).empty());
@@ -46,23 +46,23 @@ TEST_F(TrialOf, a_modern_server_is_started_again_in_its_era) {
   EXPECT_EQ(trial->era(), Era::modern);
 }
 
-TEST_F(TrialOf, a_server_that_exits_at_a_message_of_the_other_era_is_started_again) {
+TEST_F(TrialOf, a_server_that_exits_on_a_message_of_the_other_era_is_started_again) {
   script().tongue = simulation::tongue_called("modern+exits");
   ASSERT_TRUE(run().outcome()) << trial->outcome().error();
   EXPECT_EQ(trial->era(), Era::modern);
 }
 
-TEST_F(TrialOf, a_program_that_cannot_be_run_has_nothing_to_wait_for) {
+TEST_F(TrialOf, a_program_that_cannot_be_run_fails_immediately) {
   script().births = {Birth::cannot_execute};
   EXPECT_THAT(run().outcome().error(), HasSubstr("No such file"));
 }
 
-TEST_F(TrialOf, a_server_that_dies_in_both_eras_is_told_as_it_died_first) {
+TEST_F(TrialOf, a_server_that_dies_in_both_eras_is_reported_with_its_first_death) {
   script().births = {Birth::dies_in_handshake, Birth::dies_in_handshake};
   EXPECT_THAT(run().outcome().error(), HasSubstr("(death 1)"));
 }
 
-TEST_F(TrialOf, a_server_that_hangs_is_given_up_after_its_own_limit_or_the_patience) {
+TEST_F(TrialOf, a_hanging_server_is_given_up_after_its_time_limit_or_the_callers) {
   script().births = {Birth::hangs};
   EXPECT_EQ(run().outcome().error(), "it did not finish its handshake within 3 s");
   EXPECT_EQ(ends, 1);
