@@ -242,7 +242,7 @@ TEST(Control, a_tool_of_a_server_that_can_not_be_started_is_not_denied) {
                         "missing (cannot start '/no/such/program'"));
 }
 
-TEST(Control, a_misspelt_server_is_told_with_the_one_that_was_meant) {
+TEST(Control, a_misspelt_server_is_an_error_that_suggests_the_right_one) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
   for (const char* const command : {"status", "restart", "logs"}) {

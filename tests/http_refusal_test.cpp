@@ -79,7 +79,7 @@ TEST(HttpRefusal, is_retried_by_each_call_and_not_in_a_loop) {
 }
 
 // It is waited for, since it may recover, but it needn't be started.
-TEST(HttpRefusal, a_daemon_that_answers_with_a_server_error_is_not_called_away) {
+TEST(HttpRefusal, a_daemon_that_answers_with_a_server_error_is_not_reported_as_away) {
   const FakeDaemon daemon({"--status", "500"});
   Client client(to(daemon.url(), {"--queue-timeout", "1s"}));
   client.initialize();

@@ -287,7 +287,7 @@ TEST_F(Book, tells_of_an_ended_call_what_was_asked_and_answered_without_secrets)
   EXPECT_EQ(told.at(2), JournalFeed::result_text(108, "[redacted KEY]"));
 }
 
-TEST_F(Book, forgets_calls_that_nobody_answers_the_oldest_first) {
+TEST_F(Book, forgets_unanswered_calls_oldest_first) {
   constexpr std::int64_t apart = 1000;  // more than the ids of a request and its answer
   for (std::int64_t i = 1; i <= 20'001; ++i) {
     feed.ask(i * apart, "echo", "{}");

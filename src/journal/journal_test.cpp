@@ -198,7 +198,7 @@ TEST_F(WrittenJournal, the_last_session_is_one_of_the_current_folder_if_there_is
 }
 
 // As if the writer had fallen asleep at the same moment, so that neither thread saw the other.
-TEST_F(WrittenJournal, what_is_put_while_its_writer_falls_asleep_is_written_without_waking_it) {
+TEST_F(WrittenJournal, an_entry_added_while_its_writer_falls_asleep_is_written_without_waking_it) {
   begin({.pause = 300ms});
   ASSERT_TRUE(host::comes_true([&] { return writer->queue().is_asleep(); }));
   feed->call(1, "echo", "{}", "fine");

@@ -71,7 +71,7 @@ TEST_F(AskingForMore, refreshes_for_other_processes_when_the_token_has_expired) 
   EXPECT_EQ(other.token(), "t9");
 }
 
-TEST_F(AskingForMore, hears_a_user_out_who_comes_during_a_refresh) {
+TEST_F(AskingForMore, accepts_the_users_redirect_during_a_refresh) {
   ask_for_more();
   happens(SignIn::Reminded{}, now + 60);
   happens(SignIn::Redirected{{{"code", "evil"}, {"state", "x"}}});
@@ -89,7 +89,7 @@ TEST_F(AskingForMore, hears_a_user_out_who_comes_during_a_refresh) {
   EXPECT_EQ(machine_.token(), "t10");
 }
 
-TEST_F(AskingForMore, ends_in_time_though_a_refresh_is_under_way) {
+TEST_F(AskingForMore, times_out_even_during_a_refresh) {
   ask_for_more();
   happens(SignIn::Reminded{}, now + 600);
   happens(SignIn::Overdue{}, now + 600);
@@ -101,17 +101,6 @@ TEST_F(AskingForMore, ends_in_time_though_a_refresh_is_under_way) {
   EXPECT_EQ(machine_.token(), "t9");
 }
 
-TEST_F(SigningIn, whoever_waits_for_the_turn_notices_that_somebody_signed_out) {
-  machine_.adopt(signed_in());
-  happens(more_scope);
-  SignInRecord record = signed_in();
-  record.tokens = {};
-  happens(SignIn::News{record});
-  EXPECT_EQ(machine_.token(), "");
-  happens(SignIn::NoTurn{"too long"});
-  EXPECT_EQ(machine_.token(), "");
-}
-
 TEST_F(AskingForMore, whoever_signs_out_during_a_refresh_stays_signed_out) {
   ask_for_more();
   happens(SignIn::Reminded{}, now + 60);
@@ -121,7 +110,7 @@ TEST_F(AskingForMore, whoever_signs_out_during_a_refresh_stays_signed_out) {
   EXPECT_EQ(machine_.token(), "");
 }
 
-TEST_F(AskingForMore, an_issuer_that_is_down_or_has_withdrawn_the_sign_in_is_not_asked_again_and_again) {
+TEST_F(AskingForMore, an_issuer_that_is_down_or_revoked_the_sign_in_is_not_asked_repeatedly) {
   for (const bool down : {true, false}) {
     machine_ =
         SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());

@@ -165,7 +165,7 @@ TEST_F(Running, a_configuration_that_changes_during_a_refresh_costs_no_token) {
   EXPECT_EQ(other_.take_turn(), LockFile::Taken::yes);
 }
 
-TEST_F(Running, whoever_waits_for_the_turn_takes_the_token_that_its_holder_has_refreshed) {
+TEST_F(Running, a_waiting_process_uses_the_token_that_the_other_one_refreshed) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   SignInRecord record = expired();
   ASSERT_TRUE(other_.write(record).has_value());

@@ -120,7 +120,7 @@ TEST_F(Observed, without_full_tracing_only_problems_are_reported) {
   EXPECT_THAT(recorder.of(Way::from_server), ElementsAre(What::refused));
 }
 
-TEST_F(Observed, what_passes_is_seen_only_by_those_who_asked_for_it) {
+TEST_F(Observed, passing_messages_are_reported_only_to_observers_that_want_them) {
   Recorder other;
   visitor.clients().observe(other, visitor.desk().clock(), false);
   visitor.call("beta__work");
