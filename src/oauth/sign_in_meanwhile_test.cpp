@@ -101,7 +101,7 @@ TEST_F(AskingForMore, times_out_even_during_a_refresh) {
   EXPECT_EQ(machine_.token(), "t9");
 }
 
-TEST_F(AskingForMore, whoever_signs_out_during_a_refresh_stays_signed_out) {
+TEST_F(AskingForMore, signing_out_during_a_refresh_stays_in_effect) {
   ask_for_more();
   happens(SignIn::Reminded{}, now + 60);
   happens(SignIn::SignedOut{});
