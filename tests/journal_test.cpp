@@ -195,6 +195,23 @@ TEST(Journal, following_does_not_block_writing) {
   EXPECT_TRUE(follower.wait_exit(soon()));
 }
 
+TEST(Journal, follows_with_titles_even_if_nothing_was_called_before) {
+  Client client({.options = {"--journal"}});
+  client.initialize();
+  ASSERT_TRUE(wait_until([&] { return !files(client).empty(); }, soon()));
+  Child follower({mcpivot_binary(), "journal", "-f"}, private_folders(client.directory()),
+                 client.directory());
+  client.call_text("echo", {{"text", "first"}});
+  const auto titles = follower.read_line(soon());
+  ASSERT_TRUE(titles);
+  EXPECT_THAT(*titles, AllOf(HasSubstr("ID"), HasSubstr("TOOL"), HasSubstr("RESULT")));
+  const auto line = follower.read_line(soon());
+  ASSERT_TRUE(line);
+  EXPECT_THAT(*line, HasSubstr("first"));
+  follower.signal(SIGINT);
+  EXPECT_TRUE(follower.wait_exit(soon()));
+}
+
 // It has the file open only while it reads, so that others can write, copy and delete it.
 TEST(Journal, following_does_not_keep_the_file_open) {
   Client client({.options = {"--journal"}});

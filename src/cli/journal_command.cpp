@@ -9,6 +9,7 @@
 #include <ctime>
 #include <map>
 #include <system_error>
+#include <utility>
 
 #include "base/duration_text.h"
 #include "base/utf8.h"
@@ -191,6 +192,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
   print_notes(reader);
   if (!wish.follow) return 0;
   const EndOnSignal ending;
+  auto kind = calls.empty() ? TableKind::follows : TableKind::next_line;
   while (std::fflush(stdout) == 0 && !EndOnSignal::due()) {
     ::nanosleep(&follow_pace, nullptr);
     const auto fresh = reader.newer(filter, seen);
@@ -198,7 +200,7 @@ int list(const JournalReader& reader, const JournalWish& wish, const std::string
       if (wish.as_json)
         fmt::print("{}\n", json::serialize(described(call)));
       else
-        print_calls({call}, with_client, TableKind::next_line);
+        print_calls({call}, with_client, std::exchange(kind, TableKind::next_line));
     }
   }
   return 0;

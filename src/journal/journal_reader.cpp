@@ -376,6 +376,8 @@ std::vector<RecordedCall> JournalReader::newer(const CallFilter& filter, Seen& s
       std::ranges::move(*some, std::back_inserter(found));
     place.answer = last;
   }
+  // As they ended, whichever sessions they are of.
+  std::ranges::stable_sort(found, {}, [](const FoundCall& one) { return one.call.when + one.call.took; });
   return complete(std::move(found), files, filter.with_texts);
 }
 

@@ -167,6 +167,26 @@ TEST_F(WrittenJournal, a_reader_sees_only_new_calls) {
   EXPECT_THAT(reader->newer({}, seen), SizeIs(1));
 }
 
+TEST_F(WrittenJournal, a_reader_sees_what_is_new_in_several_sessions_as_it_ended) {
+  begin();
+  call(1, "first");
+  wait_for_calls(1);
+  const auto earlier = writer;
+  JournalFeed feed_of_earlier = *feed;
+  begin();
+  feed->now = feed_of_earlier.now + 10'000'000;
+  call(1, "second");
+  ASSERT_TRUE(end());
+  feed_of_earlier.now = feed->now + 10'000'000;
+  feed_of_earlier.call(2, "third", "{}", "fine");
+  ASSERT_TRUE(earlier->close(10s));
+  const auto reader = JournalReader::open(folder / "journal");
+  JournalReader::Seen seen;
+  std::vector<std::string> tools;
+  for (const RecordedCall& one : reader->newer({}, seen)) tools.push_back(one.tool);
+  EXPECT_THAT(tools, ElementsAre("first", "second", "third"));
+}
+
 // Several projects may be worked on at once.
 TEST_F(WrittenJournal, the_last_session_is_one_of_the_current_folder_if_there_is_any) {
   std::filesystem::create_directory_symlink(folder.path(), folder / "mcpivot");

@@ -105,9 +105,9 @@ void JournalWriter::close_soon(std::chrono::milliseconds longest) {
 }
 
 bool JournalWriter::close(std::chrono::milliseconds longest) {
-  if (!thread_.joinable()) return complete_;
-  close_soon(longest);
+  if (thread_.joinable()) close_soon(longest);
   Lock lock(mutex_);
+  if (!thread_.joinable()) return complete_;
   const bool over = ended_.wait_until(lock, Clock::now() + longest, [this] { return over_; });
   const bool complete = over && complete_;
   lock.unlock();
