@@ -20,7 +20,7 @@
 #include "config/server_config.h"
 #include "mcp/catalog.h"
 #include "rpc/link.h"
-#include "server/manner.h"
+#include "server/kind_traits.h"
 
 namespace mcpivot {
 
@@ -58,7 +58,7 @@ class Backend {
   virtual void on_link_end(std::string_view) {}
 
   // How servers of its kind are treated.
-  virtual const Manner& manner() const { return process_manner; }
+  virtual const KindTraits& traits() const { return process_traits; }
   // "pid 4242", "http://127.0.0.1:8080/mcp"
   virtual std::string where() const = 0;
   virtual pid_t pid() const { return 0; }

@@ -81,7 +81,7 @@ std::string ending_text(const Death& death) {
 }
 
 std::string headline(const Death& death) {
-  return fmt::format("\"{}\" ({} {}) {}{}{}", death.server, death.manner->life, death.generation,
+  return fmt::format("\"{}\" ({} {}) {}{}{}", death.server, death.traits->life, death.generation,
                      ending_text(death), death.because.empty() ? "" : ", because ", death.because);
 }
 
@@ -101,9 +101,9 @@ std::string crash_report(const Death& death, std::string_view doing, std::string
   text += ".\n";
   if (!fate.empty()) text += fmt::format("{}\n", fate);
   if (!death.because.empty()) return text;
-  if (death.manner->comes_and_goes)
+  if (death.traits->comes_and_goes)
     return text +
-           (fate == death.manner->unsure
+           (fate == death.traits->unsure
                 ? "Next: check whether the call took effect before you repeat it. mcpivot reconnects by "
                   "itself."
                 : "Next: repeat the call. mcpivot reconnects by itself.");

@@ -13,7 +13,7 @@
 
 #include "base/duration_text.h"
 #include "config/server_config.h"
-#include "server/manner.h"
+#include "server/kind_traits.h"
 
 namespace mcpivot {
 
@@ -40,9 +40,9 @@ struct Death {
   std::vector<std::string> stderr_lines;  // of this generation
   bool tells_stderr = true;               // false: stderr may be about other clients' calls
   NextStep next{};
-  int successor = 0;                       // the generation that already serves; 0: it is being restarted
-  const Manner* manner = &process_manner;  // of its kind
-  std::string because;                     // why we ended it ourselves; empty: we didn't
+  int successor = 0;                           // the generation that already serves; 0: it is being restarted
+  const KindTraits* traits = &process_traits;  // of its kind
+  std::string because;                         // why we ended it ourselves; empty: we didn't
 };
 
 // "was killed by SIGSEGV after 45 s"

@@ -16,7 +16,7 @@ TEST(CrashReport, says_what_died_how_and_during_which_call) {
   death.how = "was killed by SIGSEGV";
   death.after = std::chrono::seconds(45);
   death.stderr_lines = {"hello", "panic: boom", "at x.rs:1"};
-  const std::string text = crash_report(death, "running the tool \"x\"", process_manner.unsure);
+  const std::string text = crash_report(death, "running the tool \"x\"", process_traits.unsure);
   EXPECT_THAT(
       text, HasSubstr("[mcpivot] \"dev\" (generation 2) was killed by SIGSEGV after 45 s, while running the "
                       "tool \"x\"."));
@@ -54,9 +54,9 @@ TEST(CrashReport, a_server_killed_from_outside_needs_no_fix) {
 
 TEST(CrashReport, says_that_a_call_that_never_reached_a_daemon_can_be_repeated) {
   Death death;
-  death.manner = &daemon_manner;
+  death.traits = &daemon_traits;
   EXPECT_THAT(crash_report(death, {}, "It had no effect."), HasSubstr("Next: repeat the call."));
-  EXPECT_THAT(crash_report(death, {}, daemon_manner.unsure),
+  EXPECT_THAT(crash_report(death, {}, daemon_traits.unsure),
               HasSubstr("Next: check whether the call took effect before you repeat it."));
 }
 

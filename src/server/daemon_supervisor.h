@@ -30,9 +30,9 @@ class DaemonSupervisor final : public Supervisor {
   DaemonSupervisor(const Clock& clock, MakeKeeper make_keeper, OnStopped on_stopped);
 
   void configure(const ConfigRef& config) override;
-  const Manner& manner() const override { return daemon_manner; }
+  const KindTraits& traits() const override { return daemon_traits; }
   std::chrono::milliseconds back_off(int young_deaths, bool asked) const override;
-  void on_unborn_death(const Backend::Ending& ending) override { unreachable_ = ending.unreachable; }
+  void on_early_death(const Backend::Ending& ending) override { unreachable_ = ending.unreachable; }
   Failure on_birth_failed(const FailedBirth& birth) override;
   ConnectionRecord::Arrival on_born() override;
   std::string headline(const NewGeneration& generation) const override {

@@ -72,7 +72,7 @@ class DaemonSupervisorTest : public testing::Test {
     supervisor_.configure(std::make_shared<const ServerConfig>(config));
   }
   Supervisor::Failure fail(bool unreachable, bool asked = false) {
-    supervisor_.on_unborn_death({.how = "refused", .unreachable = unreachable});
+    supervisor_.on_early_death({.how = "refused", .unreachable = unreachable});
     return supervisor_.on_birth_failed(
         {.number = 1, .why = "it refused", .ran = true, .asked = asked, .ends = false, .refused = false});
   }

@@ -479,7 +479,7 @@ void Generation::on_batch(std::string_view line) {
 
 void Generation::on_unreadable(std::string_view line, const Refusal& refusal) {
   saw(Seen::What::refused, line, nullptr, refusal.reason);
-  ring_.add(number(), fmt::format("[{}] {}", backend_->manner().garbage, line));
+  ring_.add(number(), fmt::format("[{}] {}", backend_->traits().garbage, line));
   // It may have been meant as an answer, for which a caller would wait in vain.
   fail_answers(line, fmt::format("server \"{}\" answered with something that isn't an MCP message: {}",
                                  config_->name, refusal.reason));

@@ -213,20 +213,20 @@ void Instance::forget(ClientId client) {
   turns_.forget(client);
   signing_in_.forget(client);
   offer_waits_.forget(client);
-  for (const auto& generation : {current_.get(), unborn()})
+  for (const auto& generation : {current_.get(), incoming()})
     if (generation != nullptr) generation->forget(client);
   for (const auto& generation : std::list(leaving_)) generation->forget(client);
 }
 
 bool Instance::works_for(const std::function<bool(ClientId)>& whom) const {
   const auto works = [&](const auto& generation) { return generation->has_calls_of(whom); };
-  return (current_ && works(current_)) || (unborn() != nullptr && works(unborn())) ||
+  return (current_ && works(current_)) || (incoming() != nullptr && works(incoming())) ||
          std::ranges::any_of(leaving_, works) || waiting_.has(whom) || turns_.has(whom) ||
          signing_in_.has(whom) || offer_waits_.has(whom);
 }
 
 Generation* Instance::find(GenerationId id) const {
-  for (const auto& generation : {current_.get(), unborn()})
+  for (const auto& generation : {current_.get(), incoming()})
     if (generation != nullptr && generation->id() == id) return generation;
   const auto found = std::ranges::find(leaving_, id, [](const auto& generation) { return generation->id(); });
   return found == leaving_.end() ? nullptr : found->get();
@@ -263,7 +263,7 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
   const auto has = [&](Generation* generation) {
     return generation != nullptr && generation->cancel(by, cancelled);
   };
-  if (has(current_.get()) || has(unborn())) return true;
+  if (has(current_.get()) || has(incoming())) return true;
   if (std::ranges::any_of(leaving_, [&](const auto& generation) { return has(generation.get()); }))
     return true;
   auto waited = waiting_.cancel(by, cancelled);
@@ -276,7 +276,7 @@ bool Instance::cancel(Asker by, const Message& cancelled) {
 
 void Instance::resume() {
   if (current_) current_->resume();
-  if (unborn() != nullptr) unborn()->resume();
+  if (incoming() != nullptr) incoming()->resume();
   for (const auto& generation : leaving_) generation->resume();
 }
 
@@ -366,7 +366,7 @@ void Instance::on_said(Generation& from, ToClient& said) {
 void Instance::list_changed(Generation& from, ListKind kind) {
   if (&from == current_.get()) {
     refetch(kind);
-  } else if (&from == unborn()) {
+  } else if (&from == incoming()) {
     birth_->changed[static_cast<std::size_t>(kind)] = true;  // our own list may be older or newer than that
   }
 }

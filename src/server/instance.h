@@ -248,16 +248,16 @@ class Instance final : private Generation::Owner {
     Alarm overdue;
     Alarm silence;  // it hasn't answered anything
   };
-  Generation* unborn() const { return birth_ ? birth_->generation.get() : nullptr; }
+  Generation* incoming() const { return birth_ ? birth_->generation.get() : nullptr; }
   bool is_in_check(const Generation& which) const {
-    return &which == unborn() && (birth_->check || birth_->checked);
+    return &which == incoming() && (birth_->check || birth_->checked);
   }
 
   // Who gets requests now: the current generation, or a new one before its handshake, if the client does its
   // own; or nobody.
   Generation* serving() const {
     if (current_) return current_->ending() ? nullptr : current_.get();
-    return knows_client() || (unborn() != nullptr && unborn()->ending()) ? nullptr : unborn();
+    return knows_client() || (incoming() != nullptr && incoming()->ending()) ? nullptr : incoming();
   }
 
   void adopt(ServerConfig config);
@@ -266,9 +266,9 @@ class Instance final : private Generation::Owner {
   const Supervisor& supervisor_for(const ServerConfig& config) const;
   Supervisor& supervisor() { return supervisor_for(*config_); }
   const Supervisor& supervisor() const { return supervisor_for(*config_); }
-  const Manner& manner() const { return supervisor().manner(); }
+  const KindTraits& traits() const { return supervisor().traits(); }
   // Why the next generation is started after the one that was lost.
-  std::string why_back() const { return std::string(killed_ ? manner().after_kill : manner().comes_back); }
+  std::string why_back() const { return std::string(killed_ ? traits().after_kill : traits().comes_back); }
   bool can_build() const { return !config_->build.empty(); }
 
   // Generation::Owner
@@ -327,7 +327,7 @@ class Instance final : private Generation::Owner {
   void tell_era_askers();
   void open_handshake();
   void learn_eras(const Eras& now);
-  bool dies_unborn(const Backend::Ending& ending);
+  bool dies_before_ready(const Backend::Ending& ending);
   void birth_failed(std::string why, bool ran, bool refused = false);
   void blame_replay();
   void abandon_birth();

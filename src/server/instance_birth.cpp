@@ -59,9 +59,9 @@ void Instance::bear(const std::string& reason) {
 
 // It may take long until a client connects; the callers that asked for this must not wait for that.
 void Instance::end_unused_round() {
-  if (knows_client() || unborn() == nullptr || reloads_.round() != Life::Round::bears) return;
+  if (knows_client() || incoming() == nullptr || reloads_.round() != Life::Round::bears) return;
   const std::string words =
-      unused_report(config_->name, manner().life, past_.starts, unborn()->backend().where());
+      unused_report(config_->name, traits().life, past_.starts, incoming()->backend().where());
   if (reloads_.end({true, words})) happens(Life::RoundWaits{});
 }
 
@@ -79,7 +79,7 @@ std::expected<std::shared_ptr<Generation>, std::string> Instance::start_generati
 void Instance::shake_hands() {
   birth_->overdue.set(config_->start_timeout, [this] { on_birth_overdue(); });
   if (!birth_->refusal) birth_->era = era_to_try();
-  unborn()->meet(birth_->era, replay_.hello, client_era_);
+  incoming()->meet(birth_->era, replay_.hello, client_era_);
   shake_hands(birth_->handshake);
   // A bridge can't be removed while it waits for the server; after that, we know what the server accepts.
   const bool waits = birth_ && birth_->handshake && !birth_->handshake->opened();
@@ -92,7 +92,7 @@ void Instance::shake_hands(std::shared_ptr<Handshake>& handshake) {
     return call.method != "tools/call" ||
            watcher_.allows(*this, {.client = client()}, Method::tools_call, find_member(call.params, "name"));
   };
-  handshake = std::make_shared<Handshake>(*unborn(), replay_.hello, client_era_, replay_.calls(),
+  handshake = std::make_shared<Handshake>(*incoming(), replay_.hello, client_era_, replay_.calls(),
                                           std::move(may_make));
   const Handshake* const by = handshake.get();
   const auto keep = handshake;
@@ -128,8 +128,8 @@ void Instance::end_to_start_over() {
   birth_->other.reset();
   birth_->was_asked_era = false;
   birth_->starts_over = true;
-  if (unborn()->dead()) return start_over();
-  unborn()->end(farewell);
+  if (incoming()->dead()) return start_over();
+  incoming()->end(farewell);
 }
 
 void Instance::start_over() {
@@ -150,7 +150,7 @@ void Instance::on_silence() {
   if (!birth_->handshake || birth_->handshake->opened()) return;
   log_info("{}: no answer for {} in the {} era; asking in the other one as well", config_->name,
            duration_text(silence()), text(birth_->era));
-  unborn()->meet(other(birth_->era), replay_.hello, client_era_);
+  incoming()->meet(other(birth_->era), replay_.hello, client_era_);
   shake_hands(birth_->other);
 }
 
@@ -163,7 +163,7 @@ void Instance::on_opened(const Handshake& by) {
     birth_->era = other(birth_->era);
     birth_->handshake = std::move(birth_->other);
   } else {
-    unborn()->meet(birth_->era, replay_.hello, client_era_);
+    incoming()->meet(birth_->era, replay_.hello, client_era_);
   }
   birth_->other.reset();
 }
@@ -195,14 +195,14 @@ void Instance::ask_era(ClientId client, std::string_view hello, std::function<vo
 void Instance::put_era_question() {
   const bool again = std::exchange(birth_->asks_era, true);
   birth_->was_asked_era = true;
-  unborn()->meet(Era::modern, era_hello_, Era::modern);
+  incoming()->meet(Era::modern, era_hello_, Era::modern);
   birth_->silence.set(era_patience, [this] {
     end_to_start_over();
     end_asking();
   });
-  const auto on_answer = [this, again, birth = birth_->number, of = unborn()->id()](const Message& answer) {
+  const auto on_answer = [this, again, birth = birth_->number, of = incoming()->id()](const Message& answer) {
     // The answer may not be needed any more.
-    if (!birth_ || birth_->number != birth || !birth_->asks_era || unborn()->id() != of) return;
+    if (!birth_ || birth_->number != birth || !birth_->asks_era || incoming()->id() != of) return;
     if (!again && wants_modern_again(answer)) return put_era_question();
     const std::string result(answer.kind == Kind::result ? answer.text(answer.result) : std::string_view());
     const bool is_modern = offers_modern(result);
@@ -215,7 +215,7 @@ void Instance::put_era_question() {
     if (!is_modern) end_to_start_over();
     end_asking();
   };
-  unborn()->inquire("server/discover", {}, on_answer);
+  incoming()->inquire("server/discover", {}, on_answer);
 }
 
 void Instance::end_asking() {
@@ -242,7 +242,7 @@ void Instance::open_handshake() {
 }
 
 // The process ended before it was ready. True: that isn't a failure yet.
-bool Instance::dies_unborn(const Backend::Ending& ending) {
+bool Instance::dies_before_ready(const Backend::Ending& ending) {
   if (birth_->starts_over) {
     start_over();
     return true;
@@ -261,7 +261,7 @@ bool Instance::dies_unborn(const Backend::Ending& ending) {
   // A server that has accepted this era before has most likely crashed. If it happens again, it may be
   // another program by now.
   if (std::exchange(eras_.of(birth_->era), std::nullopt).value_or(false)) return false;
-  switch_era(fmt::format("it {}{}", ending.how, birth_->generation->backend().manner().unborn));
+  switch_era(fmt::format("it {}{}", ending.how, birth_->generation->backend().traits().before_ready));
   return true;
 }
 
@@ -288,7 +288,7 @@ void Instance::on_handshake(const Handshake& by,
   // As long as it may still accept the other era, this isn't news.
   if (&by == birth_->other.get()) {
     birth_->other.reset();
-    return unborn()->meet(birth_->era, replay_.hello, client_era_);
+    return incoming()->meet(birth_->era, replay_.hello, client_era_);
   }
   if (birth_->other) {
     birth_->handshake = std::exchange(birth_->other, nullptr);
@@ -337,13 +337,13 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
     log_info("{}: it doesn't speak the {} era either: {}", config_->name, text(birth_->era), why);
     why = *birth_->refusal;
     // A process that was restarted for the other era may have died the first time without refusing anything.
-    refused = refused && manner().comes_and_goes;
+    refused = refused && traits().comes_and_goes;
   } else if (birth_->handshake && !opened) {
     eras_.legacy = eras_.modern = std::nullopt;  // it may be another program by now
   }
   eras_futile_ = birth_->refusal && !opened && !current_;
-  if (unborn() != nullptr) {
-    const std::string lines = telling_lines(stderr_for_clients(unborn()->number()));
+  if (incoming() != nullptr) {
+    const std::string lines = telling_lines(stderr_for_clients(incoming()->number()));
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   const int birth = birth_->number;
@@ -361,7 +361,7 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
   if (!current_) ++young_deaths_;
   std::string words =
       failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt,
-                     manner().comes_and_goes ? std::string() : next_line(next_step()));
+                     traits().comes_and_goes ? std::string() : next_line(next_step()));
   happens_first(Life::BirthFailed{.birth = birth,
                                   .why = std::move(failure.why),
                                   .ran = ran,

@@ -32,9 +32,9 @@ void Instance::check() {
   const auto may_call = [this](const std::string& tool) {
     return watcher_.allows(*this, {.client = client()}, Method::tools_call, quote(tool));
   };
-  birth_->check = std::make_shared<Verification>(*unborn(), offer_.catalog(), birth_->outcome.lists.catalog,
+  birth_->check = std::make_shared<Verification>(*incoming(), offer_.catalog(), birth_->outcome.lists.catalog,
                                                  source_.accepted(), may_call, world_.timers());
-  unborn()->resume();  // a client that doesn't read may have stopped it
+  incoming()->resume();  // a client that doesn't read may have stopped it
   birth_->check->start(world_, [this, birth = birth_->number](CheckReport report) {
     if (birth_ && birth_->number == birth) on_checked(std::move(report));
   });
@@ -80,7 +80,7 @@ bool Instance::shows_values() const {
 bool Instance::keep_from_clients(Generation& from, const Message& said) {
   const bool in_check = is_in_check(from);
   // One that was given up in its check, or right after it, ends without having served.
-  const bool was_in_check = &from != unborn() && &from != current_.get() && from.config().verify.wanted() &&
+  const bool was_in_check = &from != incoming() && &from != current_.get() && from.config().verify.wanted() &&
                             from.calls() == 0 && from.tasks() == 0 && !from.parks();
   if (!in_check && !was_in_check) return false;
   if (said.known == Method::log_message) {

@@ -44,7 +44,7 @@ Life::Facts Instance::facts() const {
   const auto ends = [](const auto& generation) { return generation && generation->ending(); };
   return {.round = reloads_.round(),
           .overlaps = config_->swap == SwapMode::overlap,
-          .comes_and_goes = manner().comes_and_goes,
+          .comes_and_goes = traits().comes_and_goes,
           .asked = is_waited_for(),
           .serves = serving() != nullptr && following_ != Following::now,
           .others = !leaving_.empty() || source_.has_predecessor(*this),
@@ -182,12 +182,12 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   death.from_outside = killed_ = ending.from_outside;
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
-  if (keep.get() == unborn() && dies_unborn(ending)) {
+  if (keep.get() == incoming() && dies_before_ready(ending)) {
     settle_open(generation, death, true);
-  } else if (keep.get() == unborn()) {
-    supervisor_for(generation.config()).on_unborn_death(ending);
+  } else if (keep.get() == incoming()) {
+    supervisor_for(generation.config()).on_early_death(ending);
     settle_open(generation, death, false);
-    birth_failed(fmt::format("it {}{}", ending.how, generation.backend().manner().unborn), true);
+    birth_failed(fmt::format("it {}{}", ending.how, generation.backend().traits().before_ready), true);
   } else if (keep != current_) {
     on_buried(generation, death);
   } else if (generation.ending()) {
@@ -251,7 +251,7 @@ void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
     past_.last_exit = ending_text(death);
     ++(loss.fault == Supervisor::Loss::Fault::outside ? past_.outside_deaths : past_.crashes);
   }
-  count_young_death(*current_, death.after < death.manner->young);
+  count_young_death(*current_, death.after < death.traits->young);
   happens(Life::Lost{loss.words}, [this, dead = current_, death, crash = loss.crash] {
     current_.reset();
     const std::vector<ClientId> told = settle_open(*dead, death, true);
@@ -299,7 +299,7 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
           .stderr_lines = stderr_for_clients(generation.number()),
           .tells_stderr = !is_shared(),
           .next = next_step(),
-          .manner = &generation.backend().manner(),
+          .traits = &generation.backend().traits(),
           .because = {}};
 }
 
@@ -319,19 +319,19 @@ std::vector<ClientId> Instance::settle_open(Generation& generation, const Death&
 void Instance::remember_lost(const Generation& generation, const Death& death) {
   for (std::string& state : generation.parked_states())
     lost_calls_.add(std::move(state), crash_report(death, "waiting for the client's input",
-                                                   generation.backend().manner().unsure));
+                                                   generation.backend().traits().unsure));
 }
 
 bool Instance::settle(const Generation& generation, Generation::Open& open, const Death& death, bool again) {
   const auto& [request, reached] = open;
-  const Manner& manner = generation.backend().manner();
+  const KindTraits& traits = generation.backend().traits();
   const Message message = request.kept.message();
   const Item* tool = request.known == Method::tools_call && !request.name().empty()
                          ? catalog().find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool resumes = message.request_state && generation.owns_states();  // known to no other generation
   const bool safe = !reached || is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && safe && !resumes && !ends() && request.sent_before < manner.most_tries &&
+  if (again && safe && !resumes && !ends() && request.sent_before < traits.most_tries &&
       may_pass(request.origin, message)) {
     if (Generation* next = serving()) {
       put(*next, request.origin, message, request.sent_before + 1);
@@ -342,7 +342,7 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
     return false;
   }
   const std::string_view fate =
-      reached ? manner.unsure : "The call never reached the server and had no effect.";
+      reached ? traits.unsure : "The call never reached the server and had no effect.";
   const std::string words = crash_report(death, describe(request), fate);
   count_failure(request);
   clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));

@@ -19,7 +19,7 @@ constexpr std::chrono::milliseconds idle_pace{1'000};
 void Instance::reload(Reload reload) {
   if (ends())
     return reload.done(
-        {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, manner().absent, trouble())});
+        {false, fmt::format("[mcpivot] \"{}\" {}: {}", config_->name, traits().absent, trouble())});
   if (reload.accepts) {
     const CheckReport* const held = source_.held();
     if (held == nullptr)
@@ -98,7 +98,7 @@ bool Instance::program_replaced(const std::string& reason) {
 void Instance::fall_behind(Clock::Time since) {
   // Its next start uses what is there.
   if (life_.is<Life::Stopped>() || life_.is<Life::Ending>() || ends()) return;
-  const Generation* const newest = birth_ ? unborn() : current_.get();
+  const Generation* const newest = birth_ ? incoming() : current_.get();
   if (newest != nullptr && newest->started() >= since) return;
   // A birth that gets here began too early, and another one takes its place.
   if (!current_ || birth_ || following_ == Following::now) return follow();
@@ -154,7 +154,7 @@ void Instance::begin_round() {
   changed_ = world_.timers().now();
   if (!builds) daemon_.on_round_begins();
   happens_first(Life::RoundBegins{.builds = builds,
-                                  .renews = manner().comes_and_goes && reloads_.wants_renewal(),
+                                  .renews = traits().comes_and_goes && reloads_.wants_renewal(),
                                   .reason = reloads_.reason()});
 }
 

@@ -23,7 +23,7 @@ std::size_t share_of(const Generation& generation) {
 
 // What a model can do about a call that took too long.
 std::string after_overdue(const Generation& generation, const ControlNames& control) {
-  if (generation.backend().manner().comes_and_goes) return " Check whether it did before you repeat it.";
+  if (generation.backend().traits().comes_and_goes) return " Check whether it did before you repeat it.";
   const auto& [rebuild, restart, status, logs] = control;
   return (logs.empty() ? "" : fmt::format(" {} shows its stderr.", logs)) +
          (restart.empty() ? "" : fmt::format(" {} restarts the server.", restart));
@@ -292,12 +292,12 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
 
 void Instance::refuse(Asker asker, const Message& message, const std::string& why) {
   // A daemon that answers, though with an error.
-  const bool is_up = manner().comes_and_goes && state() == State::failed && !status().away;
+  const bool is_up = traits().comes_and_goes && state() == State::failed && !status().away;
   const bool is_unusable = !waits_for_predecessor() && (life_.is_refused() || is_up);
   std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
                                   is_unusable               ? "can't be used"
                                   : life_.is<Life::Ready>() ? "is being replaced"
-                                                            : manner().absent,
+                                                            : traits().absent,
                                   why);
   // If it was stopped, its stderr doesn't matter; and the report of a failed start already has it.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
@@ -309,12 +309,12 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
     new_line();
     words += lines;
   }
-  if (!ends() && manner().comes_and_goes && state() == State::failed && !life_.is_refused()) {
+  if (!ends() && traits().comes_and_goes && state() == State::failed && !life_.is_refused()) {
     new_line();
     words +=
         fmt::format("Next: {}; mcpivot reconnects by itself.",
                     config_->http.start.empty() && !is_up ? "start it, then call again" : "try again later");
-  } else if (!ends() && !manner().comes_and_goes && state() != State::stopped) {
+  } else if (!ends() && !traits().comes_and_goes && state() != State::stopped) {
     new_line();
     words += failed_lately() || config_->control.status.empty()
                  ? next_line(next_step())

@@ -43,9 +43,9 @@ void Instance::let_go(const WaitingRoom::Waiting& held) {
 // For the model, if the answer may not reflect its last change. Empty: nothing newer is known.
 std::string Instance::remark_on_answer(const GenerationId& from) const {
   const std::string whose =
-      fmt::format("[mcpivot] this answer is from {} {} of \"{}\"", manner().life, from.number, config_->name);
+      fmt::format("[mcpivot] this answer is from {} {} of \"{}\"", traits().life, from.number, config_->name);
   if (current_ && current_->id() != from)
-    return fmt::format("{}; {} {} is serving now. Call again to test the new one.", whose, manner().life,
+    return fmt::format("{}; {} {} is serving now. Call again to test the new one.", whose, traits().life,
                        current_->number());
   const Changes::Change* const change = source_.changes().latest();
   const std::string what =

@@ -10,7 +10,7 @@ namespace mcpivot {
 
 class ProcessSupervisor final : public Supervisor {
  public:
-  const Manner& manner() const override { return process_manner; }
+  const KindTraits& traits() const override { return process_traits; }
   std::chrono::milliseconds back_off(int young_deaths, bool asked) const override;
   Failure on_birth_failed(const FailedBirth& birth) override;
   std::string headline(const NewGeneration& generation) const override {

@@ -17,7 +17,7 @@
 #include "server/birth_report.h"
 #include "server/connection_record.h"
 #include "server/crash_report.h"
-#include "server/manner.h"
+#include "server/kind_traits.h"
 #include "server/status.h"
 
 namespace mcpivot {
@@ -28,14 +28,14 @@ class Supervisor {
 
   // The server's configuration, which may be of another kind.
   virtual void configure(const ConfigRef& config) { config_ = config; }
-  virtual const Manner& manner() const = 0;
+  virtual const KindTraits& traits() const = 0;
 
   // How long until the next attempt, after this many useless generations in a row. `asked`: requests wait for
   // it.
   virtual std::chrono::milliseconds back_off(int young_deaths, bool asked) const = 0;
 
   // A generation ended before it was ready; on_birth_failed() follows.
-  virtual void on_unborn_death(const Backend::Ending&) {}
+  virtual void on_early_death(const Backend::Ending&) {}
   struct FailedBirth {
     int number;       // of the generation
     std::string why;  // a sentence

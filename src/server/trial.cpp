@@ -111,7 +111,7 @@ void Trial::on_death(Generation& generation, const Backend::Ending& ending) {
   if (settled_ && outcome_ && !generation.ending())
     death_ =
         fmt::format("{} after {}", ending.how, duration_text(world_.timers().since(generation.started())));
-  std::string why = fmt::format("it {}{}", ending.how, generation.backend().manner().unborn);
+  std::string why = fmt::format("it {}{}", ending.how, generation.backend().traits().before_ready);
   // Some servers exit at a first message that they don't know.
   if (!starts_over_ && !opened && !ending.unreachable && !ending.from_outside && may_switch_era()) {
     refusal_ = why;

@@ -29,7 +29,7 @@ class HttpBackend final : public Backend, public std::enable_shared_from_this<Ht
   void end(std::chrono::milliseconds patience) override;
   void close() override;
   void on_link_end(std::string_view why) override;
-  const Manner& manner() const override { return daemon_manner; }
+  const KindTraits& traits() const override { return daemon_traits; }
   std::string where() const override { return url_; }
   void describe(const Describe& line) const override;
 

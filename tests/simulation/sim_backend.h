@@ -37,8 +37,8 @@ class SimBackend final : public mcpivot::Backend,
   void end(Millis patience) override;
   void close() override;
   void speak(mcpivot::Era era) override { spoken_ = era; }
-  const mcpivot::Manner& manner() const override {
-    return is_daemon() ? mcpivot::daemon_manner : mcpivot::process_manner;
+  const mcpivot::KindTraits& traits() const override {
+    return is_daemon() ? mcpivot::daemon_traits : mcpivot::process_traits;
   }
   std::string where() const override;
   pid_t pid() const override { return is_daemon() ? 0 : place_.pid; }
