@@ -40,6 +40,11 @@ std::string list_text(const std::vector<std::string>& items) {
   return fmt::format("{}", fmt::join(items, ", "));
 }
 
+// Variables like ${NAME} are replaced by mcpivot, not by a shell.
+std::string word_text(const std::string& word) {
+  return shell_word(word, "${}");
+}
+
 // What the file spells for a key, words in lists separated by spaces.
 std::string spelled(const JsoncMember& source, std::string_view name) {
   const JsoncValue* value = nullptr;
@@ -50,7 +55,7 @@ std::string spelled(const JsoncMember& source, std::string_view name) {
   if (value->kind == JsoncValue::Kind::string) return value->text;
   std::string text;
   for (const JsoncValue& element : value->elements)
-    text += (text.empty() ? "" : " ") + shell_word(element.text);
+    text += (text.empty() ? "" : " ") + word_text(element.text);
   return text;
 }
 
@@ -133,7 +138,7 @@ class Report {
       const std::string_view key = kind == ServerKind::cli ? "cli" : "command";
       line("runs", kind == ServerKind::cli
                        ? spelled(source, key)
-                       : with_arguments(shell_word(spelled(source, key)), spelled(source, "args")));
+                       : with_arguments(word_text(spelled(source, key)), spelled(source, "args")));
       print_program(server, source, key);
     }
     if (kind != ServerKind::http || !server.command.cwd.empty())

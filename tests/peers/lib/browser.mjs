@@ -1,6 +1,6 @@
 // A browser for tests, as BROWSER names it: opens the address, signs in on the real pages of the issuer as a user would
 // (fills in their forms, keeps their cookies, follows their redirects), and returns to the program that sent it. Each opened
-// address is a line in $BROWSER_LOG; $BROWSER_USER signs in.
+// address is a line in $BROWSER_LOG, and in $BROWSER_LOG.closed when it is done with it; $BROWSER_USER signs in.
 //   browser.mjs URL
 import { appendFileSync } from 'node:fs';
 
@@ -52,6 +52,10 @@ export async function sign_in(url, user = 'ada', elsewhere = false) {
 
 if (process.env.BROWSER_LOG && process.argv[2]?.startsWith('http')) {
   appendFileSync(process.env.BROWSER_LOG, `${process.argv[2]}\n`);
-  const { status, text } = await sign_in(process.argv[2], process.env.BROWSER_USER);
-  appendFileSync(`${process.env.BROWSER_LOG}.pages`, `${status} ${text}\n`);
+  try {
+    const { status, text } = await sign_in(process.argv[2], process.env.BROWSER_USER);
+    appendFileSync(`${process.env.BROWSER_LOG}.pages`, `${status} ${text}\n`);
+  } finally {
+    appendFileSync(`${process.env.BROWSER_LOG}.closed`, `${process.argv[2]}\n`);
+  }
 }

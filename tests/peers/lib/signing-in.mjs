@@ -33,7 +33,9 @@ export class Home {
       ...(process.env.ASAN_OPTIONS ? { ASAN_OPTIONS: process.env.ASAN_OPTIONS } : {}),
     };
     if (browses) this.browse_with(browser);
+    this.browses = browses;
   }
+
   /** The browser is this script, which gets the URL. */
   browse_with(script) {
     this.env.BROWSER = join(this.root, 'browser');
@@ -42,7 +44,10 @@ export class Home {
   }
   /** The URLs that were opened in the browser. */
   get tabs() {
-    const file = join(this.root, 'tabs');
+    return this.lines('tabs');
+  }
+  lines(name) {
+    const file = join(this.root, name);
     return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
   }
   /** The first argument may be what the client can do. */
@@ -86,6 +91,8 @@ export class Home {
   }
   async leave() {
     for (const client of this.clients) await client.close();
+    // Browsers outlive mcpivot, and write here until they are done.
+    if (this.browses) await eventually(() => this.lines('tabs.closed').length === this.tabs.length, 'browsers are done');
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 });
   }
 }
@@ -96,9 +103,12 @@ export async function start_all({ browses, ...options } = {}) {
   const server = await ProtectedServer.start(issuer, options);
   const home = new Home({ browses });
   const stop = async () => {
-    await home.leave();
-    await server.stop();
-    await issuer.stop();
+    try {
+      await home.leave();
+    } finally {
+      await server.stop();
+      await issuer.stop();
+    }
   };
   return { issuer, server, home, stop };
 }
