@@ -252,13 +252,13 @@ TEST_F(WrittenJournal, a_new_secret_is_hidden_in_the_first_message_that_follows_
 TEST_F(WrittenJournal, one_that_may_be_smaller_from_now_on_is_cut_at_once) {
   for (int session = 0; session < 3; ++session) {
     begin();
-    call(1, "echo", std::string(300'000, 'x'));
+    call(1, "echo", std::string(1'000'000, 'x'));
     ASSERT_TRUE(end());
   }
   begin();
   call(1);
   wait_for_calls(4);
-  writer->set_limits({.bytes = 400'000});
+  writer->set_limits({.bytes = 1'600'000});
   call(2);
   EXPECT_TRUE(host::comes_true([&] { return files().size() == 2; })) << files().size();
   EXPECT_TRUE(end());

@@ -69,7 +69,10 @@ describe('one sign-in for all processes', () => {
     await Promise.all(clients.flatMap((client) => Array.from({ length: 10 }, () => until_refreshed(client))));
     assert.deepEqual(failed, []);
     assert.equal(home.tabs.length, 1);
-    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 3, failed_refreshes: 0, tokens: 4 });
+    // On a slow machine, the last calls may need a fourth one.
+    const { refreshes } = issuer.counts;
+    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes, failed_refreshes: 0, tokens: refreshes + 1 });
+    assert.deepEqual(issuer.ages.filter((age) => age < 1_000), [], 'only tokens that have expired are refreshed');
   });
 
   test('a mcpivot that ends during a refresh does not lose the sign-in', async () => {

@@ -21,6 +21,9 @@ async function close(server) {
 export class Issuer {
   /** How often each of these happened. */
   counts = { registrations: 0, authorizations: 0, refreshes: 0, failed_refreshes: 0, tokens: 0 };
+  /** How old the last tokens were, in ms, at each refresh. */
+  ages = [];
+  #issued = 0;
   /** The requests it got, whether it answers or not; and what answers instead of it, if that returns true. */
   requests = [];
   instead;
@@ -61,7 +64,11 @@ export class Issuer {
     issuer.provider.on('registration_create.success', () => ++issuer.counts.registrations);
     issuer.provider.on('authorization.success', () => ++issuer.counts.authorizations);
     issuer.provider.on('grant.success', (ctx) => {
-      if (ctx.oidc.params.grant_type === 'refresh_token') ++issuer.counts.refreshes;
+      if (ctx.oidc.params.grant_type === 'refresh_token') {
+        ++issuer.counts.refreshes;
+        issuer.ages.push(Date.now() - issuer.#issued);
+      }
+      issuer.#issued = Date.now();
       ++issuer.counts.tokens;
       for (const name of ['access_token', 'refresh_token', 'id_token']) if (ctx.body[name]) issuer.secrets.add(ctx.body[name]);
     });
