@@ -89,6 +89,11 @@ std::optional<FileFacts> look_at(const std::string& path) {
                        "ELF"};
 }
 
+bool looks_the_same(const std::optional<FileFacts>& now, const std::optional<FileFacts>& before) {
+  if (!now) return true;
+  return before && now->path == before->path && now->stamp.looks_like(before->stamp);
+}
+
 std::optional<FileFacts> stoppable_program(const Command& command) {
   if (command.argv.empty()) return std::nullopt;  // a daemon
   const auto found = find_program(command);

@@ -30,6 +30,8 @@ struct FileFacts {
   std::string text(std::chrono::system_clock::time_point now) const;
 };
 std::optional<FileFacts> look_at(const std::string& path);
+// Whether this is the same file as before; without a file, that isn't known.
+bool looks_the_same(const std::optional<FileFacts>& now, const std::optional<FileFacts>& before);
 
 // The program whose other processes may be ended along with the server's: a file of the user's own, not the
 // system's and not an interpreter. Nothing if there is none.

@@ -148,8 +148,11 @@ class Generation final : public Link::Handler,
   }
   // Whether requestStates are the bridge's, unknown to other generations; else they are the server's own.
   bool owns_states() const { return era_ == Era::legacy; }
+  // One that is no longer needed has this long to exit after its stdin is closed, and as long again after
+  // SIGTERM.
+  static constexpr std::chrono::milliseconds farewell{200};
   // Ends it within twice the patience. on_death() follows.
-  void end(std::chrono::milliseconds patience);
+  void end(std::chrono::milliseconds patience = farewell);
   // The same after this time; while it has tasks, after the time limit of a call.
   void end_by(std::chrono::milliseconds time, std::chrono::milliseconds patience);
   bool ending() const { return course_ == Course::ends; }

@@ -31,6 +31,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       id_(id),
       watcher_(watcher),
       replay_(id.client),
+      eras_(world.files()),
       waiting_(
           world.timers(), config.queue_timeout,
           [this](const WaitingRoom::Waiting& overdue) {
@@ -94,8 +95,7 @@ void Instance::adopt(ServerConfig config) {
   if (config_->http.insecure) log_warn("{}: --insecure: anyone can impersonate this daemon", config_->name);
   process_.configure(config_);
   daemon_.configure(config_);
-  eras_futile_ = false;
-  eras_ = EraCache(world_.files(), *config_, world_.files().program_of(config_->command)).load();
+  eras_.recall(*config_);
 }
 
 // The only place in an instance that asks for the kind of its server; the rest is up to its supervisor.
@@ -148,7 +148,7 @@ void Instance::hello(ClientId client, std::string_view params, Era era, std::fun
   if (!offer_.known() && !life_.is<Life::Failed>()) recall_last_run(!then);
   learn_tools();
   if (life_.is_refused()) happens(Life::Needed{});  // it may accept us by now
-  open_handshake();
+  if (birth_) birth_->open();
   if (!then) return offer_.open_lists();
   offer_waits_.add({.client = client}, {}, std::move(then));
   wait_to_settle();
@@ -189,7 +189,7 @@ void Instance::settle() {
 }
 
 void Instance::recall_last_run(bool lists_alone) {
-  const auto file = birth_ ? birth_->file : world_.files().program_of(config_->command);
+  const auto file = birth_ ? birth_->facts().file : world_.files().program_of(config_->command);
   if (offer_.recall({world_.files(), *config_, file, replay_.hello, client_era_}, lists_alone))
     watcher_.on_catalog(*this);
 }

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "server/birth.h"
 #include "server/call_counts.h"
 #include "server/changes.h"
 #include "server/crash_report.h"
@@ -43,7 +44,7 @@
 
 namespace mcpivot {
 
-class Instance final : private Generation::Owner {
+class Instance final : private Generation::Owner, private Birth::Owner {
  public:
   using State = Life::Shown;
 
@@ -93,7 +94,7 @@ class Instance final : private Generation::Owner {
   void sign_in_over(const std::string& trouble);
   bool knows_client() const { return !replay_.hello.empty(); }
   // Which eras the server accepts, as far as known: from this run, or the last one.
-  const Eras& eras() const { return eras_; }
+  const Eras& eras() const { return eras_.get(); }
   // Asks a server before its handshake whether it accepts the modern era; `then` is called when that is
   // known, or can't be known now.
   void ask_era(ClientId client, std::string_view hello, std::function<void()> then);
@@ -159,7 +160,7 @@ class Instance final : private Generation::Owner {
   // An instance that it replaces has ended.
   void predecessor_gone() { live(); }
   // The era of its client; legacy until that is known.
-  Era client_era() const { return client_era_; }
+  Era client_era() const override { return client_era_; }
   // Whether it is serving, or will as soon as it has started.
   bool works() const { return birth_ || (current_ && !current_->ending()); }
   // Whether a request of one of these clients is in flight or waits.
@@ -221,37 +222,8 @@ class Instance final : private Generation::Owner {
   Status status() const;
 
  private:
-  // A generation that is no longer needed has this long to exit after its stdin is closed, and as long again
-  // after SIGTERM.
-  static constexpr std::chrono::milliseconds farewell{200};
-
-  // A generation that is starting, and isn't known to work yet.
-  struct Birth {
-    Birth(Timers& timers, int which, std::string why, std::optional<FileFacts> program)
-        : number(which), reason(std::move(why)), file(std::move(program)), overdue(timers), silence(timers) {}
-    int number;  // of Life
-    std::string reason;
-    std::optional<FileFacts> file;  // the program file when it was started
-    std::shared_ptr<Generation> generation{};
-    std::shared_ptr<Handshake> handshake{};        // once there is a client's handshake
-    std::shared_ptr<Handshake> other{};            // in the other era, because the server doesn't answer
-    Era era = Era::legacy;                         // that is used with the server
-    std::optional<std::string> refusal{};          // why it rejected the other one
-    bool starts_over = false;                      // in this era, when the process has ended
-    bool asks_era = false;                         // it is being asked whether it accepts the modern one
-    bool was_asked_era = false;                    // and may have treated that as its first message
-    std::array<bool, all_lists.size()> changed{};  // lists that changed since we asked for them
-    Handshake::Outcome outcome{};                  // while it is checked
-    std::shared_ptr<Verification> check{};
-    std::optional<CheckReport> checked{};  // what came of that
-    int made_up = 0;                       // how often it was told what clients said meanwhile
-    Alarm overdue;
-    Alarm silence;  // it hasn't answered anything
-  };
-  Generation* incoming() const { return birth_ ? birth_->generation.get() : nullptr; }
-  bool is_in_check(const Generation& which) const {
-    return &which == incoming() && (birth_->check || birth_->checked);
-  }
+  Generation* incoming() const { return birth_ ? birth_->generation().get() : nullptr; }
+  bool is_in_check(const Generation& which) const { return &which == incoming() && birth_->check.begun(); }
 
   // Who gets requests now: the current generation, or a new one before its handshake, if the client does its
   // own; or nobody.
@@ -285,6 +257,15 @@ class Instance final : private Generation::Owner {
   void on_lost(Generation& generation, Generation::Open lost, std::string_view why) override;
   void on_death(Generation& generation, const Backend::Ending& ending) override;
 
+  // Birth::Owner, and client_era() above
+  std::expected<std::shared_ptr<Generation>, std::string> start_generation(int number) override;
+  const std::string& hello() const override { return replay_.hello; }
+  std::shared_ptr<Handshake> make_handshake(Generation& with) const override;
+  void on_era_asked() override;
+  void on_birth_overdue() override;
+  void on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> outcome) override;
+  void on_start_failed(std::string why) override { birth_failed(std::move(why), false); }
+
   void count_failure(const Generation::Requests::Request& request) {
     if (request.known == Method::tools_call) counts_.failed();
   }
@@ -301,15 +282,7 @@ class Instance final : private Generation::Owner {
   void perform(const Life::Effect& effect);
 
   void bear(const std::string& reason);
-  std::expected<std::shared_ptr<Generation>, std::string> start_generation(int number);
   void end_unused_round();
-  void shake_hands();
-  void shake_hands(std::shared_ptr<Handshake>& handshake);
-  void on_opened(const Handshake& by);
-  void on_birth_overdue();
-  std::chrono::milliseconds silence() const;
-  void on_silence();
-  void on_handshake(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   void on_born(Handshake::Outcome outcome);
   void check();
   void on_checked(CheckReport report);
@@ -317,17 +290,6 @@ class Instance final : private Generation::Owner {
   void end_check();
   bool shows_values() const;
   bool keep_from_clients(Generation& from, const Message& said);
-  Era era_to_try() const;
-  bool may_switch_era() const;
-  void switch_era(std::string why);
-  void end_to_start_over();
-  void start_over();
-  void put_era_question();
-  void end_asking();
-  void tell_era_askers();
-  void open_handshake();
-  void learn_eras(const Eras& now);
-  bool dies_before_ready(const Backend::Ending& ending);
   void birth_failed(std::string why, bool ran, bool refused = false);
   void blame_replay();
   void abandon_birth();
@@ -456,10 +418,7 @@ class Instance final : private Generation::Owner {
   Era client_era_ = Era::legacy;
   std::map<ClientId, std::string> hellos_;  // of the clients that share it, in the legacy era
   Uris listened_;                           // resources whose updates the client wants
-  Eras eras_;                               // of the program that was last started or examined
-  // It accepted neither the last time, and is tried again: in only one of them, then in both again. What a
-  // caller asks for is tried in both.
-  bool eras_futile_ = false;
+  KnownEras eras_;                          // of the program that was last started or examined
   struct EraAsker {
     ClientId client;
     std::function<void()> then;
@@ -482,7 +441,7 @@ class Instance final : private Generation::Owner {
   std::deque<Happening> happenings_;                // still to be processed
   bool living_ = false;                             // one of them is being processed
   std::shared_ptr<Generation> current_;             // is serving, or is ending
-  std::unique_ptr<Birth> birth_;                    // of the next one
+  std::shared_ptr<Birth> birth_;                    // of the next one
   std::list<std::shared_ptr<Generation>> leaving_;  // draining or ending
   std::optional<FileFacts> current_file_;           // the program file when it was started
   Offer offer_;
@@ -509,8 +468,8 @@ class Instance final : private Generation::Owner {
   };
   std::list<std::shared_ptr<Stopping>> stoppings_;
   std::function<void()> shut_down_;
-  std::chrono::milliseconds patience_{farewell};  // with generations that must end
-  bool ends_with_mcpivot_ = false;                // so there is no time for anything else
+  std::chrono::milliseconds patience_{Generation::farewell};  // with generations that must end
+  bool ends_with_mcpivot_ = false;                            // so there is no time for anything else
   // The server has changed, as another instance has shown.
   enum class Following : std::uint8_t { not_needed, soon, now };
   Following following_ = Following::not_needed;

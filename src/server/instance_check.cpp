@@ -28,47 +28,49 @@ bool is_bounded(Method known) {
 }  // namespace
 
 void Instance::check() {
-  birth_->overdue.cancel();
+  birth_->lift_limit();
   const auto may_call = [this](const std::string& tool) {
     return watcher_.allows(*this, {.client = client()}, Method::tools_call, quote(tool));
   };
-  birth_->check = std::make_shared<Verification>(*incoming(), offer_.catalog(), birth_->outcome.lists.catalog,
-                                                 source_.accepted(), may_call, world_.timers());
+  birth_->check.verification =
+      std::make_shared<Verification>(*incoming(), offer_.catalog(), birth_->check.outcome.lists.catalog,
+                                     source_.accepted(), may_call, world_.timers());
   incoming()->resume();  // a client that doesn't read may have stopped it
-  birth_->check->start(world_, [this, birth = birth_->number](CheckReport report) {
-    if (birth_ && birth_->number == birth) on_checked(std::move(report));
+  birth_->check.verification->start(world_, [this, birth = birth_->facts().number](CheckReport report) {
+    if (birth_ && birth_->facts().number == birth) on_checked(std::move(report));
   });
 }
 
 void Instance::on_checked(CheckReport report) {
   log_info("{}: {}", config_->name, report.summary());
-  birth_->checked = std::move(report);
-  birth_->check.reset();
+  birth_->check.report = std::move(report);
+  birth_->check.verification.reset();
   make_up();
 }
 
 void Instance::make_up() {
-  if (++birth_->made_up > most_make_ups) return end_check();
-  birth_->overdue.set(config_->start_timeout, [this] { on_birth_overdue(); });
-  const auto keep = birth_->handshake;
-  if (keep->make_up_for(replay_.calls(), birth_->outcome)) return;
-  birth_->overdue.cancel();
+  if (++birth_->check.made_up > most_make_ups) return end_check();
+  birth_->limit_time();
+  const auto keep = birth_->handshake();
+  if (keep->make_up_for(replay_.calls(), birth_->check.outcome)) return;
+  birth_->lift_limit();
   end_check();
 }
 
 void Instance::end_check() {
-  const CheckReport& report = *birth_->checked;
+  const CheckReport& report = *birth_->check.report;
   const bool held = config_->verify.gate && config_->can_gate() && !report.passes();
   std::string words;
   if (held && current_)
     words = held_report(config_->name, report.text(shows_values()), report.unreadable, current_->number(),
                         config_->control);
-  happens(Life::Checked{birth_->number, held, std::move(words)}, [this, birth = birth_->number, held] {
-    if (!birth_ || birth_->number != birth) return;
-    if (!held || !current_) return swap_in(std::move(birth_->outcome));
-    past_.last_check = birth_->checked->summary();
-    source_.hold(std::move(*birth_->checked));
-  });
+  happens(Life::Checked{birth_->facts().number, held, std::move(words)},
+          [this, birth = birth_->facts().number, held] {
+            if (!birth_ || birth_->facts().number != birth) return;
+            if (!held || !current_) return swap_in(std::move(birth_->check.outcome));
+            past_.last_check = birth_->check.report->summary();
+            source_.hold(std::move(*birth_->check.report));
+          });
 }
 
 // What other clients asked and were answered isn't for this client.

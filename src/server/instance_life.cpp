@@ -182,7 +182,7 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   death.from_outside = killed_ = ending.from_outside;
   past_.last_exit_code = ending.exit_code;
   past_.last_lifetime = death.after;
-  if (keep.get() == incoming() && dies_before_ready(ending)) {
+  if (keep.get() == incoming() && birth_->survives(ending)) {
     settle_open(generation, death, true);
   } else if (keep.get() == incoming()) {
     supervisor_for(generation.config()).on_early_death(ending);
@@ -352,14 +352,14 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
 void Instance::drain(const std::shared_ptr<Generation>& old) {
   leaving_.push_back(old);
   if (old->ending()) return;
-  if (old->idle()) return old->end(farewell);
+  if (old->idle()) return old->end();
   old->drain();
   if (old->backend().calls_have_own_limits()) return;  // on_idle() will end it
-  old->end_by(old->config().drain, farewell);
+  old->end_by(old->config().drain, Generation::farewell);
 }
 
 void Instance::on_idle(Generation& generation) {
-  if (!generation.ending() && generation.idle()) generation.end(farewell);
+  if (!generation.ending() && generation.idle()) generation.end();
 }
 
 }  // namespace mcpivot

@@ -83,7 +83,7 @@ void Instance::follow_sources(const std::string& reason) {
 
 bool Instance::program_replaced(const std::string& reason) {
   const auto program = world_.files().program_of(config_->command);
-  const auto& known = birth_ ? birth_->file : current_file_;
+  const auto& known = birth_ ? birth_->facts().file : current_file_;
   // Replaced by our own build, or it is already running.
   if (build_ || (program && known && program->stamp.looks_like(known->stamp))) return false;
   reload({.build = false,

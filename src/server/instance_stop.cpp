@@ -24,7 +24,7 @@ void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
   stops_others_ = stops_others_ || others;
   daemon_.forget_renewal();
   forget_to_follow();
-  eras_futile_ = false;
+  eras_.set_futile(false);
   happens(Life::Stop{.words = stop->words, .at_once = stop->at_once}, [this, at_once = stop->at_once] {
     if (!at_once) refuse_stopped();
   });
@@ -91,14 +91,15 @@ void Instance::finish_stop() {
   if (!program || ends_with_mcpivot_) return stopping->tell();
   stopping->result.program = program->path;
   stoppings_.push_back(stopping);
-  world_.end_processes_running(*program, farewell, [this, weak = std::weak_ptr(stopping)](auto others) {
-    const auto still = weak.lock();
-    if (!still) return;  // they have been told already, or we are gone
-    stoppings_.remove(still);
-    still->result.others = std::move(others);
-    still->tell();
-    live();
-  });
+  world_.end_processes_running(*program, Generation::farewell,
+                               [this, weak = std::weak_ptr(stopping)](auto others) {
+                                 const auto still = weak.lock();
+                                 if (!still) return;  // they have been told already, or we are gone
+                                 stoppings_.remove(still);
+                                 still->result.others = std::move(others);
+                                 still->tell();
+                                 live();
+                               });
 }
 
 void Instance::refuse_waiting(const std::string& why) {

@@ -13,8 +13,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds farewell{200};
-
 }  // namespace
 
 Trial::Trial(World& world, ServerConfig config, User* user)
@@ -60,7 +58,7 @@ void Trial::on_handshake(std::expected<Handshake::Outcome, Handshake::Failure> o
   } else {
     settle(std::unexpected(refusal_.value_or(outcome.error().why)));
   }
-  generation_->end(farewell);
+  generation_->end();
 }
 
 void Trial::wait_for_handshake(milliseconds patience) {
@@ -71,7 +69,7 @@ void Trial::wait_for_handshake(milliseconds patience) {
         own_limit
             ? fmt::format("it did not finish its handshake within {}", duration_text(config_->start_timeout))
             : fmt::format("it has not finished its handshake after {}", duration_text(patience))));
-    generation_->end(farewell);
+    generation_->end();
   });
 }
 
@@ -95,7 +93,7 @@ void Trial::keep_for_next_run() const {
 }
 
 void Trial::end() {
-  if (generation_ && !generation_->dead() && !generation_->ending()) generation_->end(farewell);
+  if (generation_ && !generation_->dead() && !generation_->ending()) generation_->end();
 }
 
 void Trial::on_said(Generation& from, ToClient& said) {

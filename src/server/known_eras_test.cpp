@@ -1,0 +1,79 @@
+#include "server/known_eras.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace mcpivot {
+namespace {
+
+class KeptEras final : public Files {
+ public:
+  std::optional<FileFacts> program_of(const Command&) const override { return program; }
+  std::optional<FileFacts> stoppable_program_of(const Command&) const override { return std::nullopt; }
+  std::optional<std::string> load(Shelf, const std::string& name) const override {
+    const auto found = texts.find(name);
+    return found == texts.end() ? std::nullopt : std::optional(found->second);
+  }
+  bool save(Shelf, const std::string& name, std::string_view text) override {
+    texts[name] = text;
+    ++saves;
+    return true;
+  }
+
+  std::optional<FileFacts> program = FileFacts{.path = "/bin/server", .stamp = {}};
+  std::map<std::string, std::string> texts;
+  int saves = 0;
+};
+
+class KnownErasTest : public testing::Test {
+ protected:
+  KnownErasTest() { eras.recall(config); }
+  void learn(Eras now) { eras.learn(std::move(now), config, files.program); }
+
+  KeptEras files;
+  ServerConfig config;
+  KnownEras eras{files};
+};
+
+TEST_F(KnownErasTest, a_client_gets_its_own_era_unless_the_server_is_known_to_reject_it) {
+  EXPECT_EQ(eras.first_for(Era::legacy), Era::legacy);
+  learn({.legacy = false, .modern = true});
+  EXPECT_EQ(eras.first_for(Era::legacy), Era::modern);
+  EXPECT_EQ(eras.first_for(Era::modern), Era::modern);
+  learn({.legacy = false, .modern = false});
+  EXPECT_EQ(eras.first_for(Era::legacy), Era::legacy) << "neither is better";
+}
+
+TEST_F(KnownErasTest, the_next_run_knows_what_this_one_learned) {
+  learn({.legacy = false, .modern = true});
+  KnownEras next{files};
+  next.recall(config);
+  EXPECT_TRUE(next.accepts(Era::modern));
+  EXPECT_FALSE(next.accepts(Era::legacy));
+}
+
+TEST_F(KnownErasTest, what_is_known_already_is_not_written_again) {
+  learn({.legacy = true, .modern = std::nullopt});
+  learn({.legacy = true, .modern = std::nullopt});
+  EXPECT_EQ(files.saves, 1);
+}
+
+TEST_F(KnownErasTest, what_is_known_is_kept_for_a_new_build_too) {
+  learn({.legacy = true, .modern = std::nullopt});
+  files.program->stamp.size = 17;
+  learn({.legacy = true, .modern = std::nullopt});
+  EXPECT_EQ(files.saves, 2);
+}
+
+TEST_F(KnownErasTest, an_assumption_or_a_doubt_is_not_kept) {
+  learn({.legacy = true, .modern = std::nullopt});
+  eras.assume(Era::legacy, false);
+  eras.doubt(Era::modern);
+  EXPECT_EQ(files.saves, 1);
+  eras.recall(config);
+  EXPECT_TRUE(eras.accepts(Era::legacy));
+}
+
+}  // namespace
+}  // namespace mcpivot
