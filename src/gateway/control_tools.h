@@ -175,9 +175,9 @@ class ControlTools {
   void reload(const Call& call, Member& member, Wish wish);
   // True: the call accepts the build that was held back, and has been handled.
   bool accept(const Call& call);
-  using WordsOfStop = std::string (*)(const std::string& server, const Instance::StopResult& stopped);
+  using WordsOfStop = std::string (*)(const std::string& server, const StopResult& stopped);
   void stop(const Call& call, Member& member, WordsOfStop words);
-  static Instance::StopResult gathered(const std::vector<Instance::StopResult>& all);
+  static StopResult gathered(const std::vector<StopResult>& all);
   std::shared_ptr<Running> begin(const Call& call, const std::string& server);
   void end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome);
   Instance* find_server(const std::string& name) const;  // null: it is gone

@@ -91,7 +91,7 @@ void ControlTools::restart(const Call& call) {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
   if (find_member(call.arguments, "stop") != "true") return reload(call, *member, Wish::restart);
-  stop(call, *member, [](const std::string& server, const Instance::StopResult& stopped) {
+  stop(call, *member, [](const std::string& server, const StopResult& stopped) {
     if (!stopped.ok) return fmt::format("[mcpivot] {}.", stopped.how);
     std::string words = fmt::format("[mcpivot] \"{}\" stopped: {}. {}", server, stopped.how, stopped.next);
     if (stopped.others.empty()) return words;
@@ -104,8 +104,7 @@ void ControlTools::restart(const Call& call) {
 void ControlTools::sitter_kill(const Call& call) {
   Member* const member = pick_or_refuse(call);
   if (member == nullptr) return;
-  stop(call, *member,
-       [](const std::string&, const Instance::StopResult& stopped) { return sitter_killed(stopped); });
+  stop(call, *member, [](const std::string&, const StopResult& stopped) { return sitter_killed(stopped); });
 }
 
 bool ControlTools::cancel(Asker by, const Message& cancelled) {
@@ -150,13 +149,13 @@ void ControlTools::reload(const Call& call, Member& member, Wish wish) {
 }
 
 // Of several that were stopped at once, what is worth reporting.
-Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResult>& all) {
+StopResult ControlTools::gathered(const std::vector<StopResult>& all) {
   if (all.size() == 1) return all.front();
   if (all.empty())
     return {.how = "no client has a running instance", .pids = {}, .others = {}, .program = {}};
-  Instance::StopResult one{
+  StopResult one{
       .how = fmt::format("{} instances ended", all.size()), .pids = {}, .others = {}, .program = {}};
-  for (const Instance::StopResult& stopped : all) {
+  for (const StopResult& stopped : all) {
     if (!stopped.ok) return stopped;
     std::ranges::copy(stopped.pids, std::back_inserter(one.pids));
     one.next = stopped.next;
@@ -164,8 +163,7 @@ Instance::StopResult ControlTools::gathered(const std::vector<Instance::StopResu
   }
   // The other processes that each of them found are often our own instances.
   std::set<pid_t> foreign;
-  for (const Instance::StopResult& stopped : all)
-    foreign.insert(stopped.others.begin(), stopped.others.end());
+  for (const StopResult& stopped : all) foreign.insert(stopped.others.begin(), stopped.others.end());
   for (const pid_t ours : one.pids) foreign.erase(ours);
   one.others.assign(foreign.begin(), foreign.end());
   return one;
@@ -185,20 +183,20 @@ void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
     for (Instance* const other : fleet_.all_instances()) {
       const auto same = world_.files().stoppable_program_of(other->config_in_use().command);
       if (!contains(meant, other) && !other->ends() && same && same->path == program->path)
-        other->stop([](const Instance::StopResult&) {});
+        other->stop([](const StopResult&) {});
     }
-  const auto results = std::make_shared<std::vector<Instance::StopResult>>();
+  const auto results = std::make_shared<std::vector<StopResult>>();
   const auto finish = [this, weak = std::weak_ptr(begin(call, member.name())), words, results,
                        server = member.name()] {
     const auto still = weak.lock();
     if (!still) return;  // we are gone
-    const Instance::StopResult stopped = gathered(*results);
+    const StopResult stopped = gathered(*results);
     end(still, {stopped.ok, words(server, stopped)});
   };
   if (meant.empty()) return finish();
   for (Instance* const one : meant)
     one->stop(
-        [results, finish, all = meant.size()](const Instance::StopResult& stopped) {
+        [results, finish, all = meant.size()](const StopResult& stopped) {
           results->push_back(stopped);
           if (results->size() == all) finish();
         },

@@ -70,7 +70,7 @@ std::string sitter_binary_info(const Status& status) {
   return json::serialize(answer);
 }
 
-std::string sitter_killed(const Instance::StopResult& stopped) {
+std::string sitter_killed(const StopResult& stopped) {
   json::array killed;
   for (const pid_t pid : stopped.pids) killed.push_back({{"pid", pid}, {"relation", "child"}});
   for (const pid_t pid : stopped.others) killed.push_back({{"pid", pid}, {"relation", "other"}});

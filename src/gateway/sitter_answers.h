@@ -13,6 +13,6 @@ namespace mcpivot {
 
 std::string sitter_status(const Status& status, const Command& command, std::chrono::seconds our_uptime);
 std::string sitter_binary_info(const Status& status);
-std::string sitter_killed(const Instance::StopResult& stopped);
+std::string sitter_killed(const StopResult& stopped);
 
 }  // namespace mcpivot

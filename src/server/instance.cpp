@@ -74,6 +74,7 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       daemon_(
           world.timers(), [this](const ConfigRef& kept) { return world_.make_keeper(kept); },
           [this](const DaemonSupervisor::Stopped& stopped) { on_daemon_stopped(stopped); }),
+      stops_(world),
       back_off_timer_(world.timers()),
       patience_timer_(world.timers()),
       overdue_timer_(world.timers()),

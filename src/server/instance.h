@@ -38,6 +38,7 @@
 #include "server/replay.h"
 #include "server/sign_in_question.h"
 #include "server/status.h"
+#include "server/stops.h"
 #include "server/verification.h"
 #include "server/waiting_room.h"
 #include "server/world.h"
@@ -130,14 +131,6 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   // A client set the log level for all servers; nobody waits for the answer.
   void set_level(ClientId client, const Message& message);
 
-  struct StopResult {
-    bool ok = true;
-    std::string how;            // a sentence
-    std::vector<pid_t> pids;    // its own, if it was running
-    std::vector<pid_t> others;  // that ran the same program
-    std::string program;        // which one
-    std::string next = "The next call starts it.";
-  };
   // Starts a new generation, after a build if asked for. Joins a reload that is already under way.
   void reload(Reload reload);
   // Whether a build waits until a user accepts it: Reload::accepts.
@@ -146,7 +139,7 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   void cancel_reload(ReloadId id);
   // Stops it and, with `others`, other processes of this user that run its program, if that is the user's
   // own, so that the file can be replaced. The next request that needs it starts it again.
-  void stop(std::function<void(const StopResult&)> done, bool others = true);
+  void stop(Stops::Done done, bool others = true);
   // The server's sources changed, or a restart was requested from outside: builds it first, if it has a
   // build.
   void follow_sources(const std::string& reason);
@@ -312,7 +305,6 @@ class Instance final : private Generation::Owner, private Birth::Owner {
 
   void count_young_death(const Generation& generation, bool young);
   void count_kill(std::string reason);
-  void finish_stop();
   void note_end(const Generation& generation, const std::string& how);
   void on_buried(Generation& generation, Death& death);
   void on_ended(Death death);
@@ -454,22 +446,9 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   Clock::Time build_began_;
   ReloadRounds reloads_;
   OfferWaits offer_waits_;
-  std::vector<std::function<void(const StopResult&)>> stops_;
-  bool stops_others_ = false;
-  StopResult stopping_;  // what has ended since the stop was requested
-  std::optional<Command> stopping_command_;
-  // It has been stopped, and other processes that run its program are being ended.
-  struct Stopping {
-    StopResult result{};
-    std::vector<std::function<void(const StopResult&)>> waiting{};
-    void tell() const {
-      for (const auto& done : waiting) done(result);
-    }
-  };
-  std::list<std::shared_ptr<Stopping>> stoppings_;
+  Stops stops_;
   std::function<void()> shut_down_;
   std::chrono::milliseconds patience_{Generation::farewell};  // with generations that must end
-  bool ends_with_mcpivot_ = false;                            // so there is no time for anything else
   // The server has changed, as another instance has shown.
   enum class Following : std::uint8_t { not_needed, soon, now };
   Following following_ = Following::not_needed;

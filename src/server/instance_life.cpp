@@ -48,10 +48,11 @@ Life::Facts Instance::facts() const {
           .asked = is_waited_for(),
           .serves = serving() != nullptr && following_ != Following::now,
           .others = !leaving_.empty() || source_.has_predecessor(*this),
-          .stop_wanted = !stops_.empty(),
+          .stop_wanted = stops_.wanted(),
           .stops = daemon_.stopping() || ends(current_) || std::ranges::any_of(leaving_, ends),
           .blocked = daemon_.stopping(),
-          .empty = shut_down_ && !current_ && leaving_.empty() && !daemon_.stopping() && stoppings_.empty(),
+          .empty = shut_down_ && !current_ && leaving_.empty() && !daemon_.stopping() &&
+                   !stops_.is_ending_others(),
           .number = past_.starts + 1};
 }
 
@@ -156,7 +157,7 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::stop_daemon:
       return daemon_.stop();
     case Life::Do::tell_stopped:
-      return finish_stop();
+      return stops_.finish(config_->command, [this] { live(); });
     case Life::Do::tell_gone:
       std::exchange(shut_down_, nullptr)();
       return source_.gone(*this);
@@ -206,7 +207,7 @@ void Instance::count_kill(std::string reason) {
 // Whether it was stopped, so that what was in flight must not start it again.
 bool Instance::stopped_on_request() const {
   const auto* const stopped = life_.get<Life::Stopped>();
-  return !stops_.empty() || (stopped != nullptr && stopped->why == Life::Stopped::Why::on_request);
+  return stops_.wanted() || (stopped != nullptr && stopped->why == Life::Stopped::Why::on_request);
 }
 
 // The end of a generation that was draining or ending. A session with a daemon may end later than the daemon

@@ -8,20 +8,12 @@
 
 namespace mcpivot {
 
-void Instance::stop(std::function<void(const StopResult&)> done, bool others) {
-  if (ends())
-    return done({.ok = false,
-                 .how = fmt::format("nothing was stopped: {}", trouble()),
-                 .pids = {},
-                 .others = {},
-                 .program = {},
-                 .next = {}});
+void Instance::stop(Stops::Done done, bool others) {
+  if (ends()) return done(StopResult::failure(fmt::format("nothing was stopped: {}", trouble())));
   const auto stop = supervisor_for(config_in_use()).on_stop_wanted();
-  if (!stop)
-    return done({.ok = false, .how = stop.error(), .pids = {}, .others = {}, .program = {}, .next = {}});
+  if (!stop) return done(StopResult::failure(stop.error()));
   watcher_.on_stop(*this);
-  stops_.push_back(std::move(done));
-  stops_others_ = stops_others_ || others;
+  stops_.add(std::move(done), others);
   daemon_.forget_renewal();
   forget_to_follow();
   eras_.set_futile(false);
@@ -47,11 +39,8 @@ void Instance::refuse_stopped() {
 // Tells the callers that wanted it stopped; if it must run again, it is started at the next attempt.
 void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   young_deaths_ = 0;
-  stopping_ = {
-      .ok = stopped.ok, .how = stopped.how, .pids = {}, .others = {}, .program = {}, .next = stopped.next};
-  stopping_command_.reset();
-  stops_others_ = false;  // it isn't a program of ours
-  finish_stop();
+  stops_.finish_with(
+      {.ok = stopped.ok, .how = stopped.how, .pids = {}, .others = {}, .program = {}, .next = stopped.next});
   if (ends()) return live();
   if (stopped.renewal.empty()) return reloads_.under_way() ? happens(Life::Due{reloads_.reason()}) : live();
   if (stopped.ok || reloads_.round() == Life::Round::builds) return happens(Life::Due{stopped.renewal});
@@ -60,12 +49,8 @@ void Instance::on_daemon_stopped(const DaemonSupervisor::Stopped& stopped) {
   live();
 }
 
-// A generation that was to be stopped has ended; of several, the last one counts.
 void Instance::note_end(const Generation& generation, const std::string& how) {
-  if (stops_.empty()) return;
-  stopping_.how = fmt::format("it {}", how);
-  stopping_.pids.push_back(generation.backend().pid());
-  stopping_command_ = generation.config().command;
+  stops_.on_end(generation.config().command, generation.backend().pid(), how);
 }
 
 bool Instance::is_idle() const {
@@ -77,29 +62,6 @@ void Instance::rest() {
   if (!is_idle()) return;
   forget_to_follow();
   happens(Life::Rest{});
-}
-
-// All of its generations have ended, or its daemon has: tells the callers that wanted it stopped.
-void Instance::finish_stop() {
-  const Command command = std::exchange(stopping_command_, {}).value_or(config_->command);
-  const auto stopping = std::make_shared<Stopping>();
-  stopping->result = std::exchange(stopping_, {});
-  if (stopping->result.how.empty()) stopping->result.how = "it was not running";
-  stopping->waiting = std::exchange(stops_, {});
-  const auto program =
-      std::exchange(stops_others_, false) ? world_.files().stoppable_program_of(command) : std::nullopt;
-  if (!program || ends_with_mcpivot_) return stopping->tell();
-  stopping->result.program = program->path;
-  stoppings_.push_back(stopping);
-  world_.end_processes_running(*program, Generation::farewell,
-                               [this, weak = std::weak_ptr(stopping)](auto others) {
-                                 const auto still = weak.lock();
-                                 if (!still) return;  // they have been told already, or we are gone
-                                 stoppings_.remove(still);
-                                 still->result.others = std::move(others);
-                                 still->tell();
-                                 live();
-                               });
 }
 
 void Instance::refuse_waiting(const std::string& why) {
@@ -135,12 +97,10 @@ void Instance::retire(std::function<void()> done) {
 
 void Instance::shut_down(std::chrono::milliseconds patience, std::function<void()> done) {
   cancel_timers();
-  ends_with_mcpivot_ = true;
   patience_ = patience;
   shut_down_ = std::move(done);
   happens(Life::Farewell{"mcpivot is shutting down"}, [this] {
-    // There is no time left to wait for these.
-    for (const auto& stopping : std::exchange(stoppings_, {})) stopping->tell();
+    stops_.give_up();
     daemon_.give_up_stop("mcpivot is shutting down; whether the daemon was stopped is unknown");
   });
 }
