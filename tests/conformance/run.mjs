@@ -1,5 +1,5 @@
 // The official conformance suite, directly and through mcpivot:
-//   node run.mjs [--mcpivot PATH] [--only PATTERN] [--jobs N] [--keep FOLDER]
+//   ./dev conformance [--only PATTERN] [--jobs N] [--keep FOLDER] [--mcpivot PATH]
 // Every scenario that passes directly must pass through mcpivot; a pair of two eras may lack what expected.mjs lists.
 // --only: the runs whose names match this regular expression. --keep: leave the suite's reports and mcpivot's logs there.
 import { spawn } from 'node:child_process';
