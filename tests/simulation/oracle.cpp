@@ -270,7 +270,7 @@ void Oracle::answered(int who, const Message& message) {
       return violate(fmt::format("{} is answered before it was asked: {}", number, brief(message.raw)));
   }
   request->state = State::answered;
-  if (number == stop_asked_ && message.is_error) stop_was_refused();
+  if (number == stop_asked_ && (message.is_error || message.kind == Kind::error)) stop_was_refused();
   for (const auto& [id, of] : rounds_[who])
     if (of == number)
       return violate(fmt::format("{} is answered, and its client is still asked {}: {}", number, id,
