@@ -20,10 +20,8 @@ constexpr std::size_t longest_text = 200;
 constexpr std::size_t longest_token = 16 * 1024;
 
 // Another party's text, made safe for a message.
-std::string shown(std::string text) {
-  text = as_utf8(text.substr(0, longest_text));
-  std::ranges::replace_if(text, [](unsigned char c) { return c < ' '; }, ' ');
-  return text;
+std::string shown(std::string_view text) {
+  return shown_text(text, longest_text);
 }
 
 std::string without(std::string text, const std::string& secret) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/utf8.h"
 #include "link/proxy.h"
 #include "oauth/json_document.h"
 
@@ -98,14 +99,15 @@ std::expected<IssuerMetadata, std::string> parse_issuer_metadata(std::string_vie
                           .takes_metadata_urls = document->flag("client_id_metadata_document_supported"),
                           .sends_issuer = document->flag("authorization_response_iss_parameter_supported")};
   if (metadata.issuer != issuer)
-    return std::unexpected(fmt::format("it speaks for another issuer ({})", metadata.issuer.substr(0, 200)));
+    return std::unexpected(
+        fmt::format("it speaks for another issuer ({})", shown_text(metadata.issuer, 200)));
   if (metadata.authorization_endpoint.empty() || metadata.token_endpoint.empty())
     return std::unexpected("it names no authorization or token endpoint");
   for (const std::string* endpoint :
        {&metadata.authorization_endpoint, &metadata.token_endpoint, &metadata.registration_endpoint})
     if (!endpoint->empty() && !is_safe(*endpoint))
       return std::unexpected(
-          fmt::format("its endpoint {} isn't an https:// address", endpoint->substr(0, 200)));
+          fmt::format("its endpoint {} isn't an https:// address", shown_text(*endpoint, 200)));
   const auto methods = document->texts("code_challenge_methods_supported");
   if (std::ranges::find(methods, "S256") == methods.end())
     return std::unexpected(

@@ -91,5 +91,13 @@ TEST(IssuerMetadata, endpoints_for_codes_and_tokens_must_use_tls) {
   EXPECT_FALSE(document("https://i.example", script + s256).has_value());
 }
 
+TEST(IssuerMetadata, control_characters_in_it_are_not_shown) {
+  const std::string other = document("\\u001b[31mx\\ny\\u009bz", endpoints + s256).error();
+  EXPECT_THAT(other, HasSubstr("another issuer (?[31mx?y?z)"));
+  const std::string endpoint =
+      R"("authorization_endpoint":"ftp://\u001b\n","token_endpoint":"https://i.example/t")";
+  EXPECT_THAT(document("https://i.example", endpoint + s256).error(), HasSubstr("endpoint ftp://?? isn't"));
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -219,7 +219,7 @@ void SignIn::no_more_places() {
 
 void SignIn::look_for_issuer(const std::string& issuer, bool guessed) {
   const auto url = parse_url(issuer);
-  if (!url) return fail(fmt::format("its authorization server isn't a URL: {}", issuer.substr(0, 200)));
+  if (!url) return fail(fmt::format("its authorization server isn't a URL: {}", shown_text(issuer, 200)));
   issuer_ = issuer;
   issuer_guessed_ = guessed;
   places_ = issuer_metadata_places(*url);

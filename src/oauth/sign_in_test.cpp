@@ -289,6 +289,21 @@ TEST_F(SigningIn, an_error_from_the_issuer_is_shown_shortened_on_one_line) {
   EXPECT_LT(failure().size(), 300u);
 }
 
+TEST_F(SigningIn, what_servers_and_issuers_say_cannot_control_a_terminal) {
+  happens(SignIn::Wanted{});
+  turn();
+  answer(R"({"authorization_servers":["\u001b]0;x\u0007\nnot a URL\u0000"]})");
+  EXPECT_THAT(failure(), HasSubstr("isn't a URL: ?]0;x??not a URL?"));
+
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+  happens(SignIn::Wanted{});
+  turn();
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  answer(R"({"error":"no\u001b[31m","error_description":"\u007f\u009b"})", 400);
+  EXPECT_THAT(failure(), HasSubstr("register: no?[31m: ??"));
+}
+
 TEST_F(SigningIn, secrets_echoed_by_an_issuer_are_not_shown) {
   SignInRecord record = signed_in();
   record.tokens.refresh = "r+1/" + std::string(190, 'z');
