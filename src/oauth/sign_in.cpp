@@ -278,6 +278,12 @@ void SignIn::on_issuer(const Fetched& event) {
   if (const std::string fault = fault_in_page(metadata->authorization_endpoint, addresses()); !fault.empty())
     return fail(fmt::format("the metadata of its authorization server {} can't be used: {}", issuer_, fault));
   if (record_.issuer.issuer != metadata->issuer) {
+    if (!config_.client.id.empty() && record_.client.id == config_.client.id)
+      return fail(
+          fmt::format("its authorization server was {} and is now {}, and the configured client belongs to "
+                      "the first one; if "
+                      "that is right, run `mcpivot logout {}`, then sign in again",
+                      record_.issuer.issuer, metadata->issuer, config_.login));
     record_ = {.server = record_.server, .sign_ins = record_.sign_ins};
     client_ = {};
   }
@@ -318,7 +324,8 @@ void SignIn::on_refreshed(const Fetched& event) {
     return finish();
   }
   const std::string& error = tokens.error().error;
-  if (error == "invalid_client" && configured_client(config_.client, record_.issuer))
+  const bool configured = configured_client(config_.client, record_.issuer).has_value();
+  if (error == "invalid_client" && configured)
     return fail(fmt::format("its authorization server {} rejects the configured client: {}",
                             record_.issuer.issuer, tokens.error().text));
   const bool ours_is_unknown = error == "invalid_client" || error == "unauthorized_client";
@@ -326,7 +333,7 @@ void SignIn::on_refreshed(const Fetched& event) {
     return fail("its token can't be refreshed now: " + tokens.error().text);
   // It ends here: from now on only a new sign-in helps.
   record_.tokens = {};
-  if (ours_is_unknown) record_.client = client_ = {};
+  if (ours_is_unknown && !configured) record_.client = client_ = {};
   do_(Save{record_});
   may_refresh_ = false;
   discover();

@@ -605,6 +605,43 @@ TEST_F(SigningIn, a_client_id_from_the_configuration_is_used_unchanged) {
   EXPECT_THAT(did<SignIn::Fetch>()->request.body, Not(HasSubstr("client_id")));
 }
 
+TEST_F(SigningIn, a_configured_client_belongs_to_the_issuer_that_accepted_it) {
+  const SignIn::Config config{.name = "app",
+                              .server = *parse_url("https://a.example/mcp"),
+                              .client = {.id = "mine", .secret = "s3cret"}};
+  const auto meet_another_issuer = [&](const SignInRecord& record) {
+    machine_ = SignIn(config, secrets());
+    happens(SignIn::Wanted{.login = true});
+    turn(record);
+    answer(R"({"authorization_servers":["https://other.example"]})");
+    answer(R"({"issuer":"https://other.example","authorization_endpoint":"https://other.example/a",
+      "token_endpoint":"https://other.example/t","code_challenge_methods_supported":["S256"]})");
+  };
+  SignInRecord record = signed_in();
+  record.client = {.id = "mine", .secret = "s3cret"};
+  meet_another_issuer(record);
+  EXPECT_THAT(failure(), HasSubstr("https://i.example"));
+  EXPECT_THAT(failure(), HasSubstr("https://other.example"));
+  EXPECT_THAT(failure(), HasSubstr("mcpivot logout app"));
+  EXPECT_FALSE(did<SignIn::Open>());
+  EXPECT_EQ(machine_.token(), "t1");
+  // Even if the old one no longer lets it refresh tokens.
+  record.tokens.expires = now - 1;
+  machine_ = SignIn(config, secrets());
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer(R"({"error":"unauthorized_client"})", 400);
+  ASSERT_TRUE(did<SignIn::Save>());
+  const SignInRecord saved = did<SignIn::Save>()->record;
+  meet_another_issuer(saved);
+  EXPECT_FALSE(did<SignIn::Open>());
+  // After `mcpivot logout`.
+  record.tokens = {};
+  record.client = {};
+  meet_another_issuer(record);
+  EXPECT_TRUE(did<SignIn::Open>());
+}
+
 TEST_F(SigningIn, a_changed_client_secret_refreshes_the_token_and_a_wrong_one_costs_none) {
   machine_ = SignIn({.name = "app",
                      .server = *parse_url("https://a.example/mcp"),
