@@ -401,11 +401,12 @@ void SignIn::on_opened(const Opened& event) {
   if (!event.redirect_uri) return fail(event.redirect_uri.error());
   redirect_uri_ = *event.redirect_uri;
   Scopes scopes = parse_scopes(config_.client.scopes);
-  if (scopes.empty()) scopes = wanted_.challenge.scopes.empty() ? offered_scopes_ : wanted_.challenge.scopes;
-  if (wanted_.challenge.wants_more_scope()) {
-    scopes.insert(wanted_.challenge.scopes.begin(), wanted_.challenge.scopes.end());
-    scopes.insert(record_.asked.begin(), record_.asked.end());
-  }
+  const bool configured = !scopes.empty();
+  const bool more = wanted_.challenge.wants_more_scope();
+  if (!configured) scopes = wanted_.challenge.scopes.empty() ? offered_scopes_ : wanted_.challenge.scopes;
+  if (more) scopes.insert(wanted_.challenge.scopes.begin(), wanted_.challenge.scopes.end());
+  // Otherwise calls that worked before would have to ask the user for theirs again.
+  if (more || !configured) scopes.insert(record_.asked.begin(), record_.asked.end());
   if (wanted_.login) scopes.insert(record_.needed.begin(), record_.needed.end());
   if (record_.issuer.scopes.contains("offline_access")) scopes.insert("offline_access");
   asked_ = std::move(scopes);
@@ -475,7 +476,7 @@ void SignIn::on_redirected(const Redirected& event) {
         "the sign-in was answered by a different authorization server than the one that was asked; mcpivot "
         "did not use the answer");
   if (const auto error = only_field(event.fields, "error")) {
-    forget_needed();
+    forget_scopes();
     const std::string more = only_field(event.fields, "error_description").value_or("");
     return fail(fmt::format("the sign-in was refused: {}{}{}", shown_text(*error, 100),
                             more.empty() ? "" : ": ", shown_text(more, 200)));
@@ -487,10 +488,12 @@ void SignIn::on_redirected(const Redirected& event) {
         State::exchanging);
 }
 
-// The issuer may not have these scopes, or the user may not want to grant them: the next login must work.
-void SignIn::forget_needed() {
-  if (!wanted_.login || record_.needed.empty()) return;
-  record_.needed.clear();
+// The issuer may not have these scopes, or the user may not want to grant them: the next sign-in must work.
+void SignIn::forget_scopes() {
+  const bool only_more = record_.signed_in() && !wanted_.login;  // the token still has those of before
+  if (only_more || (record_.asked.empty() && record_.needed.empty())) return;
+  record_.asked.clear();
+  if (wanted_.login) record_.needed.clear();
   do_(Save{record_});
 }
 

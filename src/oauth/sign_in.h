@@ -192,7 +192,7 @@ class SignIn {
   void fail(std::string words, bool is_offered = true);
   void refuse(std::string words);
   void need(const Scopes& scopes);
-  void forget_needed();
+  void forget_scopes();
   void fail_unregistered();
   void end(Fail failure);
   void do_(Effect effect) { effects_.push_back(std::move(effect)); }

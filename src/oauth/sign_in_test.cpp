@@ -343,6 +343,41 @@ TEST_F(SigningIn, additional_scopes_are_requested_together_with_the_old_ones) {
   EXPECT_THAT(failure(), HasSubstr("scope w"));
 }
 
+TEST_F(SigningIn, a_new_sign_in_asks_for_all_scopes_of_the_old_one) {
+  SignInRecord record = signed_in();
+  record.asked = {"more", "r"};
+  record.tokens.expires = now - 1;
+  happens(SignIn::Wanted{.challenge = parse_challenge(R"(Bearer scope="w")"), .rejected = "t1"});
+  turn(record);
+  answer(R"({"error":"invalid_grant"})", 400);
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(only_field(shown(), "scope"), "more r w");
+  // If that is refused, the next one asks for less.
+  happens(SignIn::Redirected{{{"error", "invalid_scope"}, {"state", state_text()}}});
+  ASSERT_TRUE(did<SignIn::Save>());
+  EXPECT_TRUE(did<SignIn::Save>()->record.asked.empty());
+
+  // Scopes of the configuration are all that the user wants, unless a call needs more.
+  machine_ = SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {.scopes = "w"}},
+                    secrets());
+  happens(SignIn::Wanted{.login = true});
+  turn(record);
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  EXPECT_EQ(only_field(shown(), "scope"), "w");
+}
+
+TEST_F(SigningIn, a_user_who_grants_no_more_scopes_keeps_the_old_ones) {
+  happens(more_scope);
+  turn(signed_in());
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  happens(SignIn::Redirected{{{"error", "access_denied"}, {"state", state_text()}}});
+  EXPECT_FALSE(did<SignIn::Save>());
+  EXPECT_EQ(machine_.record().asked, (Scopes{"r"}));
+}
+
 TEST_F(SigningIn, a_server_that_keeps_wanting_more_scopes_is_given_up) {
   SignInRecord record = signed_in();
   for (int i = 0; i < 3; ++i) {
