@@ -116,6 +116,7 @@ void SignIn::on_wanted(const Wanted& event) {
   if (state_ == State::waiting) return on_wanted_meanwhile(event);
   if (state_ != State::idle) return;  // all callers wait for the same outcome
   wanted_ = event;
+  may_refresh_ = false;
   sign_ins_ = record_.sign_ins;
   if (satisfies(record_)) return do_(Succeed{});
   const Pause& paused = pause(event.challenge);
@@ -155,7 +156,7 @@ void SignIn::on_turn(const Turn& event) {
     may_refresh_ = false;
     return discover();
   }
-  if (may_refresh_ && expired) return refresh();
+  if (may_refresh_ && expired && !refresh_failed_) return refresh();
   const bool fresh = tokens.access == unproven_;
   if (current && fresh && !expired) {
     // There is no better token than one that the user has just approved.
@@ -259,7 +260,7 @@ void SignIn::on_resource(const Fetched& event) {
   resource_ = metadata->resource;
   offered_scopes_ = std::move(metadata->scopes);
   const bool same = std::ranges::find(metadata->issuers, record_.issuer.issuer) != metadata->issuers.end();
-  if (same && may_refresh_) return refresh();
+  if (same && may_refresh_ && !refresh_failed_) return refresh();
   look_for_issuer(same ? record_.issuer.issuer : metadata->issuers.front(), false);
 }
 
@@ -278,6 +279,7 @@ void SignIn::on_issuer(const Fetched& event) {
   if (const std::string fault = fault_in_page(metadata->authorization_endpoint, addresses()); !fault.empty())
     return fail(fmt::format("the metadata of its authorization server {} can't be used: {}", issuer_, fault));
   if (record_.issuer.issuer != metadata->issuer) {
+    may_refresh_ = false;
     if (!config_.client.id.empty() && record_.client.id == config_.client.id)
       return fail(
           fmt::format("its authorization server was {} and is now {}, and the configured client belongs to "
@@ -289,6 +291,7 @@ void SignIn::on_issuer(const Fetched& event) {
   }
   record_.issuer = std::move(*metadata);
   record_.resource = resource_;
+  if (may_refresh_) return refresh();
   authorize();
 }
 
@@ -317,7 +320,8 @@ void SignIn::take_over(GrantedTokens tokens) {
 
 void SignIn::on_refreshed(const Fetched& event) {
   if (!record_.signed_in()) return refuse("you signed out meanwhile");
-  if (!event.outcome) return fail("its token can't be refreshed now: " + event.outcome.error());
+  refresh_failed_ = true;
+  if (!event.outcome) return fail(event.outcome.error());
   auto tokens = parse_tokens(*event.outcome, now_, {record_.tokens.refresh, record_.client.secret});
   if (tokens) {
     take_over(std::move(*tokens));
@@ -329,8 +333,7 @@ void SignIn::on_refreshed(const Fetched& event) {
     return fail(fmt::format("its authorization server {} rejects the configured client: {}",
                             record_.issuer.issuer, tokens.error().text));
   const bool ours_is_unknown = error == "invalid_client" || error == "unauthorized_client";
-  if (error != "invalid_grant" && !ours_is_unknown)
-    return fail("its token can't be refreshed now: " + tokens.error().text);
+  if (error != "invalid_grant" && !ours_is_unknown) return fail(tokens.error().text);
   // It ends here: from now on only a new sign-in helps.
   record_.tokens = {};
   if (ours_is_unknown && !configured) record_.client = client_ = {};
@@ -365,7 +368,7 @@ void SignIn::on_renewed(const Fetched& event) {
       record_.tokens = {};
       do_(Save{record_});
     } else {
-      lengthen(pause_, {.words = "its token can't be refreshed now: " + tokens.error().text});
+      lengthen(pause_, {.words = unrefreshed(tokens.error().text)});
     }
     remind(now_ + least_between_renewals);
   }
@@ -533,6 +536,7 @@ void SignIn::on_exchanged(const Fetched& event) {
 void SignIn::keep(GrantedTokens tokens) {
   record_.tokens = std::move(tokens);
   unproven_ = record_.tokens.access;
+  refresh_failed_ = false;
   do_(Save{record_});
 }
 
@@ -566,9 +570,15 @@ void SignIn::finish() {
 
 // What went wrong would go wrong again, so it isn't retried for each request.
 void SignIn::fail(std::string words, bool is_offered) {
+  if (may_refresh_ && is_offered) words = unrefreshed(words);
   Fail failure{.words = std::move(words), .is_offered = is_offered};
   lengthen(pause(wanted_.challenge), failure);
   end(std::move(failure));
+}
+
+std::string SignIn::unrefreshed(const std::string& why) const {
+  return fmt::format("its token can't be refreshed now: {}; if that lasts, run `mcpivot login {}`", why,
+                     config_.login);
 }
 
 void SignIn::lengthen(Pause& pause, Fail failure) const {

@@ -191,6 +191,7 @@ class SignIn {
   void finish();
   void fail(std::string words, bool is_offered = true);
   void refuse(std::string words);
+  std::string unrefreshed(const std::string& why) const;
   void need(const Scopes& scopes);
   void forget_scopes();
   void fail_unregistered();
@@ -227,10 +228,11 @@ class SignIn {
   // Of earlier attempts
   std::string unproven_;  // the last token, if the server hasn't taken it yet
   enum class Source : std::uint8_t { nowhere, user, refresh } source_ = Source::nowhere;  // of that token
-  std::string rejected_fresh_;  // the last token that came from the user and was rejected at once
-  int rejections_ = 0;          // of such tokens
-  std::int64_t login_ = 0;      // the last one that is known of
-  int step_ups_ = 0;            // since a request was accepted
+  std::string rejected_fresh_;   // the last token that came from the user and was rejected at once
+  int rejections_ = 0;           // of such tokens
+  std::int64_t login_ = 0;       // the last one that is known of
+  int step_ups_ = 0;             // since a request was accepted
+  bool refresh_failed_ = false;  // the last one: the issuer may have moved
   // What went wrong isn't tried again at once. Asking for more scopes is apart: it delays no refresh.
   struct Pause {
     int failures = 0;  // in a row

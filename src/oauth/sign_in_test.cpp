@@ -162,6 +162,68 @@ TEST_F(SigningIn, an_issuer_that_is_down_costs_no_token_and_is_retried_later) {
   EXPECT_TRUE(did<SignIn::TakeTurn>());
 }
 
+TEST_F(SigningIn, after_a_failed_refresh_the_issuer_is_looked_up_again) {
+  SignInRecord record = signed_in();
+  record.tokens.expires = now - 1;
+  const auto fail_first = [&] {
+    machine_ =
+        SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+    happens(SignIn::Wanted{.rejected = "t1"});
+    turn(record);
+    ASSERT_EQ(fetched_url(), "https://i.example/t");
+    answer("gone", 404);
+    EXPECT_THAT(failure(), HasSubstr("can't be refreshed now: it answered 404"));
+    EXPECT_THAT(failure(), HasSubstr("if that lasts, run `mcpivot login app`"));
+    happens(SignIn::Wanted{.rejected = "t1"}, now + 100);
+    happens(SignIn::Turn{.record = record}, now + 100);
+  };
+  // Its token endpoint has moved.
+  fail_first();
+  EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-protected-resource/mcp");
+  answer(R"({"authorization_servers":["https://i.example"]})");
+  std::string document = issuer_document();
+  document.replace(document.find("https://i.example/t"), 19, "https://i.example/new");
+  answer(document);
+  ASSERT_EQ(fetched_url(), "https://i.example/new");
+  EXPECT_EQ(only_field(parse_form(did<SignIn::Fetch>()->request.body), "refresh_token"), "r1");
+  answer(tokens);
+  EXPECT_EQ(machine_.token(), "t9");
+  EXPECT_EQ(did<SignIn::Save>()->record.issuer.token_endpoint, "https://i.example/new");
+  // From now on, again directly.
+  happens(SignIn::Wanted{.rejected = "t9"}, now + 4'000);
+  happens(SignIn::Turn{.record = machine_.record()}, now + 4'000);
+  EXPECT_EQ(fetched_url(), "https://i.example/new");
+
+  // It is down.
+  fail_first();
+  answer(R"({"authorization_servers":["https://i.example"]})");
+  answer("", 503);
+  answer("", 503);
+  EXPECT_THAT(failure(), HasSubstr("can't be refreshed now: its authorization server https://i.example"));
+
+  // The server has another one now.
+  fail_first();
+  answer(R"({"authorization_servers":["https://other.example"]})");
+  answer(R"({"issuer":"https://other.example","authorization_endpoint":"https://other.example/a",
+    "token_endpoint":"https://other.example/t","registration_endpoint":"https://other.example/r",
+    "code_challenge_methods_supported":["S256"]})");
+  EXPECT_TRUE(did<SignIn::Open>());
+}
+
+TEST_F(SigningIn, a_server_that_is_its_own_issuer_has_its_tokens_refreshed) {
+  SignInRecord record = signed_in();
+  record.issuer.issuer = "https://a.example";
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer("", 404);
+  answer("", 404);
+  EXPECT_EQ(fetched_url(), "https://a.example/.well-known/oauth-authorization-server");
+  answer(R"({"issuer":"https://a.example","authorization_endpoint":"https://a.example/a",
+    "token_endpoint":"https://a.example/t","code_challenge_methods_supported":["S256"]})");
+  EXPECT_EQ(fetched_url(), "https://a.example/t");
+  EXPECT_EQ(only_field(parse_form(did<SignIn::Fetch>()->request.body), "refresh_token"), "r1");
+}
+
 TEST_F(SigningIn, a_clock_that_is_set_back_does_not_block_signing_in) {
   SignInRecord record = signed_in();
   record.tokens.expires = now - 1;
