@@ -22,6 +22,8 @@ namespace json = boost::json;
 
 constexpr std::size_t longest_record = 256 * 1024;
 constexpr std::int64_t version = 1;
+// A process that gives up in time has announced it until then.
+constexpr std::chrono::seconds leeway{60};
 
 json::array texts(const auto& all) {
   json::array array;
@@ -195,6 +197,10 @@ void SignInStore::announce(const PendingSignIn& pending) {
 }
 
 std::optional<PendingSignIn> SignInStore::announced() const {
+  struct stat facts{};
+  if (::stat(lock_.path().c_str(), &facts) != 0 ||
+      std::time(nullptr) - facts.st_mtim.tv_sec > std::chrono::seconds(longest_page + leeway).count())
+    return {};
   const auto text = read_small_file(lock_.path(), longest_record);
   const auto document = text ? JsonDocument::parse(*text) : std::nullopt;
   if (!document || document->text("url").empty()) return {};

@@ -63,7 +63,9 @@ class SignInStore {
   void end_turn();
   bool has_turn() const { return lock_.descriptor() >= 0; }
   void announce(const PendingSignIn& pending);
-  // What the holder of the lock announced.
+  // How long users are waited for.
+  static constexpr std::chrono::minutes longest_page{10};
+  // What the holder of the lock announced; nothing if that is so long ago that the holder must be stopped.
   std::optional<PendingSignIn> announced() const;
 
   const std::string& path() const { return path_; }

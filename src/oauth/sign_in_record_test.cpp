@@ -1,5 +1,6 @@
 #include "oauth/sign_in_record.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -101,6 +102,23 @@ TEST_F(Store, lets_one_process_at_a_time_sign_in_and_shows_its_url_to_the_others
   one.end_turn();
   EXPECT_FALSE(other.announced().has_value());
   EXPECT_EQ(other.take_turn(), LockFile::Taken::yes);
+}
+
+// Its holder was stopped before the user's time was up.
+TEST_F(Store, an_announcement_that_is_too_old_does_not_count) {
+  SignInStore one(url_, {}, path_);
+  const SignInStore other(url_, {}, path_);
+  ASSERT_EQ(one.take_turn(), LockFile::Taken::yes);
+  one.announce({.url = "https://i.example/a", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});
+  const auto written = [&](std::chrono::seconds ago) {
+    const std::time_t then = std::time(nullptr) - ago.count();
+    const timespec times[] = {{.tv_sec = then, .tv_nsec = 0}, {.tv_sec = then, .tv_nsec = 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, (one.path() + ".lock").c_str(), times, 0), 0);
+  };
+  written(SignInStore::longest_page - std::chrono::seconds(30));
+  EXPECT_TRUE(other.announced().has_value());
+  written(SignInStore::longest_page + std::chrono::seconds(90));
+  EXPECT_FALSE(other.announced().has_value());
 }
 
 TEST_F(Store, a_change_by_another_process_is_noticed) {

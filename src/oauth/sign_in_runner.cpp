@@ -127,7 +127,12 @@ SignInRunner::Pasted SignInRunner::paste(const std::string& url) {
   }
   if (const auto there = parse_url(url)) {
     // Another process waits for it, at the address that the browser was sent to.
-    fetcher_.fetch({.url = *there, .accept = "*/*"}, [](const auto&) {});
+    fetcher_.fetch({.url = *there, .accept = "*/*"}, [this](const auto& answer) {
+      if (answer) return;
+      happens(
+          SignIn::NoTurn{"the mcpivot that asked for this sign-in doesn't answer; if it is stopped, continue "
+                         "or end it, then try again"});
+    });
   }
   return Pasted::taken;
 }
@@ -297,6 +302,7 @@ void SignInRunner::take_turn() {
   }
   const auto announced = store_.announced();
   if (announced && announced->url != pending_.url) show(*announced, false);
+  if (!announced) pending_ = {};
   const auto now = std::chrono::steady_clock::now();
   if (announced) silent_since_ = now;
   if (now - silent_since_ >= options_.for_turn)

@@ -35,7 +35,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
     // With a browser open, by whichever process, the user may be quick.
     std::chrono::milliseconds patience{8'000};
     std::chrono::milliseconds patience_without_browser{300};
-    std::chrono::milliseconds for_user{10 * 60 * 1'000};
+    std::chrono::milliseconds for_user = SignInStore::longest_page;
     std::chrono::milliseconds for_turn = SignInStore::longest_silence;
   };
   SignInRunner(boost::asio::io_context& loop, Options options);

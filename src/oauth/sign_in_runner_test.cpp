@@ -16,6 +16,7 @@ namespace {
 
 using boost::asio::ip::tcp;
 using testing::HasSubstr;
+using testing::Not;
 
 // Answers each request as the test says, and closes the connection.
 class Server {
@@ -65,14 +66,16 @@ class Running : public testing::Test {
     if (runner_) runner_->close();
   }
 
-  void start(std::chrono::milliseconds for_turn = SignInStore::longest_silence) {
+  void start(std::chrono::milliseconds for_turn = SignInStore::longest_silence,
+             std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     runner_ = std::make_shared<SignInRunner>(
-        loop_, SignInRunner::Options{.sign_in = {.name = "app", .server = url_, .client = {}},
-                                     .fetch = {.variable = [](const char*) { return nullptr; }},
-                                     .folder = folder_path_,
-                                     .login = "mcpivot login app",
-                                     .open = nullptr,
-                                     .for_turn = for_turn});
+        loop_, SignInRunner::Options{
+                   .sign_in = {.name = "app", .server = url_, .client = {}},
+                   .fetch = {.patience = patience, .variable = [](const char*) { return nullptr; }},
+                   .folder = folder_path_,
+                   .login = "mcpivot login app",
+                   .open = nullptr,
+                   .for_turn = for_turn});
   }
   void reject(const std::string& token = {}) {
     runner_->rejected(
@@ -123,6 +126,33 @@ TEST_F(Running, waiting_for_a_silent_processs_turn_times_out) {
   EXPECT_THAT(*told_, HasSubstr("another mcpivot has been signing in or refreshing the token for 50 ms"));
   ASSERT_TRUE(login.has_value());
   EXPECT_THAT(*login, HasSubstr("continue or end it"));
+}
+
+TEST_F(Running, a_page_of_a_process_that_no_longer_waits_for_it_is_not_shown_any_more) {
+  ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
+  other_.announce({.url = "https://i.example/a", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});
+  start();
+  reject();
+  until([this] { return !runner_->address().empty(); });
+  other_.announce({});
+  until([this] { return runner_->address().empty(); });
+}
+
+TEST_F(Running, a_login_learns_that_the_process_that_shows_the_page_is_stopped) {
+  tcp::acceptor silent(loop_, {boost::asio::ip::address_v4::loopback(), 0});
+  const std::string end = "http://127.0.0.1:" + std::to_string(silent.local_endpoint().port()) + "/callback";
+  ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
+  other_.announce({.url = "https://i.example/a", .redirect_uri = end, .in_browser = false});
+  start(SignInStore::longest_silence, std::chrono::milliseconds(50));
+  std::optional<std::string> login;
+  runner_->login({}, AddressKind::loopback, nullptr,
+                 [&](const auto& outcome) { login = outcome ? "" : outcome.error().words; });
+  until([this] { return !runner_->pending().url.empty(); });
+  EXPECT_EQ(runner_->paste(end + "?code=a&state=b"), SignInRunner::Pasted::taken);
+  until([&] { return login.has_value(); });
+  EXPECT_THAT(*login, HasSubstr("the mcpivot that asked for this sign-in doesn't answer"));
+  EXPECT_THAT(*login, HasSubstr("continue or end it"));
+  EXPECT_THAT(*login, Not(HasSubstr("code=a")));
 }
 
 TEST_F(Running, signing_out_during_a_refresh_stays_in_effect) {
