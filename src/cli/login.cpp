@@ -242,6 +242,7 @@ int logout_command(const LoginCommand& command) {
     record.tokens = {};
     record.asked = record.needed = {};
     record.client = {};
+    record.trial = {};
     if (const auto written = store.write(record); !written) return complain(written.error());
     store.end_turn();
   }

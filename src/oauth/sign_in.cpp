@@ -83,15 +83,12 @@ SignIn::Effects SignIn::on(const Event& event, std::int64_t now) {
     if (state_ == State::waiting) on_overdue();
     overdue_ = state_ == State::renewing;
   } else if (const auto* const accepted = std::get_if<Accepted>(&event)) {
-    if (accepted->token == unproven_) {
-      unproven_.clear();
-      step_ups_ = 0;
-    }
+    if (accepted->token != taken_) on_accepted(accepted->token);
   } else if (std::holds_alternative<SignedOut>(event)) {
     on_signed_out();
   } else if (const auto* const news = std::get_if<News>(&event)) {
     if (state_ == State::queued) {
-      record_ = news->record;
+      adopt(news->record);
       if (satisfies(record_)) finish();
     }
   } else if (std::holds_alternative<Reminded>(event)) {
@@ -131,15 +128,34 @@ void SignIn::on_wanted_meanwhile(const Wanted& event) {
   if (event.rejected != record_.tokens.access) return do_(Renewed{});
   // One that is rejected at once is as good as it gets.
   const bool expired = record_.tokens.expires != 0 && record_.tokens.expires <= now_ + leeway;
-  if (event.rejected != unproven_ || expired) renew();
+  if (!record_.trial.runs() || expired) renew();
+}
+
+void SignIn::on_accepted(const std::string& token) {
+  taken_ = token;
+  if (token == unproven_) {
+    unproven_.clear();
+    step_ups_ = 0;
+  }
+  if (token != record_.tokens.access || !record_.trial.runs()) return;
+  record_.trial.of = TokenTrial::Of::nothing;
+  if (state_ == State::idle || state_ == State::queued)
+    do_(Prove{});
+  else
+    do_(Save{record_});
+}
+
+void SignIn::adopt(SignInRecord record) {
+  record_ = std::move(record);
+  if (!taken_.empty() && record_.tokens.access == taken_) record_.trial.of = TokenTrial::Of::nothing;
 }
 
 void SignIn::on_turn(const Turn& event) {
-  record_ = event.record;
+  adopt(event.record);
   if (satisfies(record_)) return finish();
   if (!event.asked) return fail("nobody signed in");
   // A user who runs `mcpivot login`, in any process, wants it to be tried again.
-  if (wanted_.login || std::exchange(login_, record_.login) != record_.login) step_ups_ = rejections_ = 0;
+  if (wanted_.login || std::exchange(login_, record_.login) != record_.login) step_ups_ = 0;
   client_ = record_.client;
   const GrantedTokens& tokens = record_.tokens;
   const bool current = record_.signed_in() && tokens.access == wanted_.rejected && !wanted_.login;
@@ -157,17 +173,21 @@ void SignIn::on_turn(const Turn& event) {
     return discover();
   }
   if (may_refresh_ && expired && !refresh_failed_) return refresh();
-  const bool fresh = tokens.access == unproven_;
+  TokenTrial& trial = record_.trial;
+  const bool fresh = trial.runs();
   if (current && fresh && !expired) {
     // There is no better token than one that the user has just approved.
-    if (source_ == Source::user) {
-      if (std::exchange(rejected_fresh_, tokens.access) != tokens.access) ++rejections_;
+    if (trial.of == TokenTrial::Of::users_token) {
+      if (!std::exchange(trial.failed, true)) {
+        ++trial.failures;
+        do_(Save{record_});
+      }
       return refuse("it rejects the token that its own authorization server has just issued for it");
     }
     may_refresh_ = false;
   }
   // The server may accept these tokens for other requests: without a limit, each of these calls would ask.
-  if (current && !may_refresh_ && (fresh || !expired) && rejections_ >= most_fresh_rejections)
+  if (current && !may_refresh_ && (fresh || !expired) && trial.failures >= most_fresh_rejections)
     return refuse(
         fmt::format("it rejects the tokens that its own authorization server issues for it; run "
                     "`mcpivot login {}` to try again",
@@ -312,10 +332,9 @@ void SignIn::refresh() {
 void SignIn::take_over(GrantedTokens tokens) {
   if (tokens.refresh.empty()) tokens.refresh = record_.tokens.refresh;
   if (tokens.who.empty()) tokens.who = record_.tokens.who;
-  // It replaces a token that the user got and no request has used, so it counts as one from the user.
-  const bool as_fresh = source_ == Source::user && record_.tokens.access == unproven_;
-  source_ = as_fresh ? Source::user : Source::refresh;
-  keep(std::move(tokens));
+  // If it replaces a token that the user got and no request has used, it counts as one from the user.
+  const bool as_fresh = record_.trial.of == TokenTrial::Of::users_token;
+  keep(std::move(tokens), as_fresh ? TokenTrial::Of::users_token : TokenTrial::Of::refreshed_token);
 }
 
 void SignIn::on_refreshed(const Fetched& event) {
@@ -524,17 +543,20 @@ void SignIn::on_exchanged(const Fetched& event) {
   record_.client = client_;
   record_.asked = asked_;
   ++record_.sign_ins;
-  if (wanted_.login) record_.login = now_;
-  source_ = Source::user;
-  keep(std::move(*tokens));
+  if (wanted_.login) {
+    record_.login = now_;
+    record_.trial.failures = 0;
+  }
+  keep(std::move(*tokens), TokenTrial::Of::users_token);
   do_(Reply{.ok = true, .text = fmt::format("You are signed in to {}.", config_.name)});
   finish();
 }
 
 // --- the end -----------------------------------------------------------------------------------------------
 
-void SignIn::keep(GrantedTokens tokens) {
+void SignIn::keep(GrantedTokens tokens, TokenTrial::Of trial) {
   record_.tokens = std::move(tokens);
+  record_.trial = {.of = trial, .failures = record_.trial.failures};
   unproven_ = record_.tokens.access;
   refresh_failed_ = false;
   do_(Save{record_});

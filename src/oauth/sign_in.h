@@ -121,6 +121,8 @@ class SignIn {
   struct Save {
     SignInRecord record;
   };
+  // The server took the token, which other processes don't know yet. We don't have the turn.
+  struct Prove {};
   // The text of the page that the browser shows.
   struct Reply {
     bool ok;
@@ -138,8 +140,8 @@ class SignIn {
     std::string words;       // continues "the server wants you to sign in" or stands alone
     bool is_offered = true;  // false: this server has no sign-in, and what it said stands
   };
-  using Effect =
-      std::variant<TakeTurn, EndTurn, Fetch, Open, Close, Show, Save, Reply, Remind, Renewed, Succeed, Fail>;
+  using Effect = std::variant<TakeTurn, EndTurn, Fetch, Open, Close, Show, Save, Prove, Reply, Remind,
+                              Renewed, Succeed, Fail>;
   using Effects = std::vector<Effect>;
 
   // `now` in seconds since 1970.
@@ -153,7 +155,7 @@ class SignIn {
   }
   const SignInRecord& record() const { return record_; }
   // Another process changed it.
-  void adopt(SignInRecord record) { record_ = std::move(record); }
+  void adopt(SignInRecord record);
   const std::string& token() const { return record_.tokens.access; }
   const PendingSignIn& pending() const { return pending_; }
 
@@ -171,6 +173,7 @@ class SignIn {
   void on_redirected(const Redirected& event);
   void on_overdue();
   void on_signed_out();
+  void on_accepted(const std::string& token);
 
   bool satisfies(const SignInRecord& record) const;
   void on_wanted_meanwhile(const Wanted& event);
@@ -184,7 +187,7 @@ class SignIn {
   void refresh();
   void authorize();
   void ask_user();
-  void keep(GrantedTokens tokens);
+  void keep(GrantedTokens tokens, TokenTrial::Of trial);
   AddressRule addresses() const;
   void fetch(FetchRequest request, State next);
   void next_place();
@@ -226,10 +229,8 @@ class SignIn {
   std::int64_t sign_ins_ = 0;       // of the record, when this one was wanted
 
   // Of earlier attempts
-  std::string unproven_;  // the last token, if the server hasn't taken it yet
-  enum class Source : std::uint8_t { nowhere, user, refresh } source_ = Source::nowhere;  // of that token
-  std::string rejected_fresh_;   // the last token that came from the user and was rejected at once
-  int rejections_ = 0;           // of such tokens
+  std::string unproven_;         // the last token that we got, if the server hasn't taken it from us yet
+  std::string taken_;            // the last one that it took from us
   std::int64_t login_ = 0;       // the last one that is known of
   int step_ups_ = 0;             // since a request was accepted
   bool refresh_failed_ = false;  // the last one: the issuer may have moved

@@ -36,6 +36,19 @@ JsonDocument part(const json::object& whole, const char* key) {
   return JsonDocument(value != nullptr && value->is_object() ? value->as_object() : json::object());
 }
 
+std::string_view text(TokenTrial::Of token) {
+  return token == TokenTrial::Of::users_token       ? "user"
+         : token == TokenTrial::Of::refreshed_token ? "refresh"
+                                                    : "";
+}
+
+TokenTrial parse_trial(const JsonDocument& trial) {
+  TokenTrial::Of of = TokenTrial::Of::nothing;
+  for (const auto one : {TokenTrial::Of::users_token, TokenTrial::Of::refreshed_token})
+    if (trial.text("of") == text(one)) of = one;
+  return {.of = of, .failed = trial.flag("failed"), .failures = trial.number("failures").value_or(0)};
+}
+
 std::string date_text(std::int64_t time) {
   const auto seconds = static_cast<std::time_t>(time);
   std::tm parts{};
@@ -85,6 +98,10 @@ std::string record_text(const SignInRecord& record) {
                                       {"needed", texts(record.needed)},
                                       {"sign_ins", record.sign_ins},
                                       {"login", record.login},
+                                      {"trial",
+                                       {{"of", text(record.trial.of)},
+                                        {"failed", record.trial.failed},
+                                        {"failures", record.trial.failures}}},
                                       {"tokens",
                                        {{"access", record.tokens.access},
                                         {"refresh", record.tokens.refresh},
@@ -126,7 +143,8 @@ std::optional<SignInRecord> parse_record(std::string_view text) {
                       .asked = set(whole.texts("asked")),
                       .needed = set(whole.texts("needed")),
                       .sign_ins = whole.number("sign_ins").value_or(0),
-                      .login = whole.number("login").value_or(0)};
+                      .login = whole.number("login").value_or(0),
+                      .trial = parse_trial(part(value.as_object(), "trial"))};
 }
 
 SignInStore::SignInStore(const Url& server, const ClientConfig& client, const std::string& folder)

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <expected>
 #include <optional>
 #include <string>
@@ -15,6 +16,17 @@
 #include "oauth/client.h"
 
 namespace mcpivot {
+
+// Whether the server takes the tokens that its issuer gives us for it.
+struct TokenTrial {
+  // The last one; nothing: the server took it.
+  enum class Of : std::uint8_t { nothing, users_token, refreshed_token };
+  Of of = Of::nothing;
+  bool failed = false;        // it was rejected, and is counted
+  std::int64_t failures = 0;  // how many of the user's were rejected at once, since the last `mcpivot login`
+
+  bool runs() const { return of != Of::nothing; }
+};
 
 struct SignInRecord {
   std::string server{};  // its address, for people who look into the folder
@@ -26,6 +38,7 @@ struct SignInRecord {
   Scopes needed{};          // that calls lacked where users aren't asked: `mcpivot login` asks for them, too
   std::int64_t sign_ins = 0;  // how often the user has signed in
   std::int64_t login = 0;     // when the user last signed in with `mcpivot login`, in seconds since 1970
+  TokenTrial trial{};
 
   bool signed_in() const { return !tokens.access.empty(); }
 };

@@ -27,7 +27,8 @@ SignInRecord example(const std::string& server) {
           .asked = {"a", "b"},
           .needed = {"c"},
           .sign_ins = 5,
-          .login = 34};
+          .login = 34,
+          .trial = {.of = TokenTrial::Of::refreshed_token, .failed = true, .failures = 2}};
 }
 
 TEST(SignInRecord, is_parsed_as_it_was_formatted) {
@@ -41,6 +42,9 @@ TEST(SignInRecord, is_parsed_as_it_was_formatted) {
   EXPECT_EQ(read->sign_ins, 5);
   EXPECT_EQ(read->login, 34);
   EXPECT_TRUE(read->issuer.sends_issuer);
+  EXPECT_EQ(read->trial.of, TokenTrial::Of::refreshed_token);
+  EXPECT_TRUE(read->trial.failed);
+  EXPECT_EQ(read->trial.failures, 2);
 }
 
 TEST(SignInRecord, of_another_version_is_ignored) {

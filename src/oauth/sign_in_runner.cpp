@@ -251,6 +251,7 @@ void SignInRunner::run(SignIn::Effect& effect) {
     stamp_ = store_.stamp();
     return;
   }
+  if (std::holds_alternative<SignIn::Prove>(effect)) return prove();
   if (const auto* const answer = std::get_if<SignIn::Reply>(&effect)) {
     const auto reply = std::exchange(reply_ ? reply_ : exchange_reply_, nullptr);
     if (reply) reply(answer->ok, answer->text);
@@ -282,6 +283,20 @@ void SignInRunner::run(SignIn::Effect& effect) {
   if (auto then = std::exchange(login_, nullptr)) then(std::unexpected(Refusal{failure.words}));
   if (std::exchange(shown_, false)) tell_over(failure.words);
   if (failure.is_offered) look_at_record_later();
+}
+
+// If another process has the turn, it will see for itself.
+void SignInRunner::prove() {
+  const std::string before = store_.stamp();
+  if (store_.take_turn() != LockFile::Taken::yes) return;
+  SignInRecord record = store_.read();
+  if (record.tokens.access == machine_.token() && record.trial.runs()) {
+    record.trial.of = TokenTrial::Of::nothing;
+    if (const auto written = store_.write(record); !written)
+      log_warn("{}: {}", options_.sign_in.name, written.error());
+    if (stamp_ == before) stamp_ = store_.stamp();
+  }
+  store_.end_turn();
 }
 
 void SignInRunner::take_turn() {

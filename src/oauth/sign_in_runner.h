@@ -85,6 +85,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   void take_events();
   void notice_sign_out();
   void run(SignIn::Effect& effect);
+  void prove();
   void take_turn();
   void open(const SignIn::Open& wanted);
   void show(const PendingSignIn& pending, bool ours);

@@ -211,6 +211,24 @@ TEST_F(Running, a_waiting_process_uses_the_token_that_the_other_one_refreshed) {
   EXPECT_TRUE(other_.has_turn());
 }
 
+TEST_F(Running, other_processes_learn_that_the_server_took_a_fresh_token) {
+  SignInRecord record = expired();
+  record.trial.of = TokenTrial::Of::users_token;
+  ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
+  ASSERT_TRUE(other_.write(record).has_value());
+  start();
+  runner_->accepted("t1");
+  EXPECT_TRUE(other_.read().trial.runs()) << "only the one that has the turn writes";
+  other_.end_turn();
+  start();
+  runner_->accepted("t0");
+  EXPECT_TRUE(other_.read().trial.runs());
+  runner_->accepted("t1");
+  EXPECT_FALSE(other_.read().trial.runs());
+  EXPECT_EQ(other_.read().tokens.refresh, "r1");
+  EXPECT_EQ(other_.take_turn(), LockFile::Taken::yes);
+}
+
 TEST_F(Running, callers_waiting_for_a_sign_in_learn_that_its_configuration_changed) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   other_.announce({.url = "https://i.example/a", .redirect_uri = "http://127.0.0.1:1/", .in_browser = true});

@@ -501,6 +501,33 @@ TEST_F(SigningIn, a_server_that_rejects_fresh_tokens_is_not_retried_rapidly) {
   EXPECT_TRUE(did<SignIn::Fetch>());
 }
 
+TEST_F(SigningIn, a_fresh_token_that_is_rejected_in_one_process_makes_no_other_ask_for_another) {
+  ask();
+  happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
+  answer(tokens);
+  SignInRecord record = did<SignIn::Save>()->record;
+  // In each process, one after the other.
+  for (int i = 0; i < 3; ++i) {
+    machine_ =
+        SignIn({.name = "app", .server = *parse_url("https://a.example/mcp"), .client = {}}, secrets());
+    machine_.adopt(record);
+    happens(SignIn::Wanted{.rejected = "t9"});
+    turn(record);
+    EXPECT_THAT(failure(), HasSubstr("just issued"));
+    EXPECT_FALSE(did<SignIn::Fetch>());
+    record = machine_.record();
+    EXPECT_EQ(record.trial.failures, 1) << "the same token";
+  }
+  // It was taken after all, and others may know or not: a rejection means something else now.
+  happens(SignIn::Accepted{"t9"});
+  EXPECT_TRUE(did<SignIn::Prove>());
+  happens(SignIn::Accepted{"t9"});
+  EXPECT_FALSE(did<SignIn::Prove>()) << "once is enough";
+  happens(SignIn::Wanted{.rejected = "t9"});
+  turn(record);
+  EXPECT_TRUE(did<SignIn::Fetch>());
+}
+
 TEST_F(SigningIn, a_token_that_expires_before_its_first_use_is_refreshed) {
   ask();
   happens(SignIn::Redirected{{{"code", "abc"}, {"state", state_text()}}});
@@ -560,6 +587,7 @@ TEST_F(SigningIn, rejected_fresh_tokens_make_mcpivot_ask_at_most_twice_per_reque
   record.tokens.access = "of the login";
   record.tokens.refresh.clear();
   record.login = now;
+  record.trial.failures = 0;
   machine_.adopt(record);
   happens(SignIn::Wanted{.rejected = record.tokens.access});
   turn(record);

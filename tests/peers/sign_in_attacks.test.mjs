@@ -292,6 +292,22 @@ describe('few requests reach', () => {
     assert.equal(await growth(() => server.requests.length), 0, 'nobody asks, so nobody is asked');
   });
 
+  test('a server that always answers 401, from five processes together', async () => {
+    await start();
+    server.rejects = true;
+    const clients = await Promise.all(Array.from({ length: 5 }, () => home.client('--url', server.url)));
+    for (let i = 0; i < 3; ++i)
+      for (const { text } of await Promise.all(clients.map((client) => echo(client, `call ${i}`))))
+        assert.match(text, /rejects the token that its own authorization server has just issued/);
+    assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 0, failed_refreshes: 0, tokens: 1 });
+    assert.equal(home.tabs.length, 1);
+    server.rejects = false;
+    for (const client of clients) assert.match((await echo(client, 'hello')).text, /echo: hello/);
+    issuer.expire_tokens();
+    for (const client of clients) assert.match((await echo(client, 'again')).text, /echo: again/);
+    assert.equal(issuer.counts.refreshes, 1);
+  });
+
   test('an authorization server that is down', async () => {
     await start();
     const client = await home.client('--url', server.url);
