@@ -144,6 +144,7 @@ void show(const PendingSignIn& pending) {
 }
 
 constexpr std::chrono::seconds longest_goodbye{2};
+constexpr std::chrono::seconds for_tokens{5};
 constexpr std::string_view ping = R"({"jsonrpc":"2.0","id":1,"method":"ping"})";
 constexpr int most_redirects = 5;
 
@@ -193,11 +194,16 @@ int login_command(const LoginCommand& command) {
   int exit_code = 1;
   bool interrupted = false;
   boost::asio::signal_set signals(loop, SIGINT, SIGTERM, SIGHUP);
+  boost::asio::steady_timer too_late(loop);
   signals.async_wait([&](const boost::system::error_code& error, int signal) {
     if (error) return;
     interrupted = true;
     exit_code = 128 + signal;
-    loop.stop();
+    // An answer with new tokens that nobody reads would be a sign-in that is lost.
+    if (!runner->is_settled()) complain("ending, when the authorization server has answered");
+    too_late.expires_after(for_tokens);
+    too_late.async_wait([&](const boost::system::error_code&) { loop.stop(); });
+    runner->when_settled([&] { loop.stop(); });
   });
   const auto done = [&](const std::expected<void, Authorizer::Refusal>& outcome) {
     exit_code =

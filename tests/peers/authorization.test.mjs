@@ -103,6 +103,40 @@ describe('one sign-in for all processes', () => {
     assert.deepEqual(issuer.counts, { registrations: 1, authorizations: 1, refreshes: 1, failed_refreshes: 0, tokens: 2 });
   });
 
+  test('a login that is interrupted while it refreshes the token does not lose the sign-in', async () => {
+    await start();
+    const client = await home.client('--url', server.url);
+    await has_echo(client);
+    await client.close();
+    const record = JSON.parse(readFileSync(home.record(), 'utf8'));
+    record.tokens.expires = 1;
+    writeFileSync(home.record(), JSON.stringify(record));
+    issuer.expire_tokens();
+    const replaced = new Promise((done) => {
+      issuer.instead = (request, response) => {
+        if (!request.url.startsWith('/token')) return false;
+        const end = response.end.bind(response);
+        response.end = (...all) => (done(() => end(...all)), response);
+        return false;
+      };
+    });
+    const child = spawn(mcpivot, ['login', server.url, '--no-browser'], { env: home.env, stdio: ['pipe', 'pipe', 'pipe'] });
+    let said = '';
+    child.stderr.setEncoding('utf8').on('data', (text) => (said += text));
+    const ended = once(child, 'close');
+    const answer = await replaced;
+    child.kill('SIGINT');
+    await Promise.race([ended, eventually(() => /ending, when the authorization server has answered/.test(said), 'it waits')]);
+    answer();
+    const [code] = await ended;
+    assert.equal(code, 130);
+    issuer.instead = undefined;
+    const next = await home.client('--url', server.url);
+    assert.match((await echo(next, 'again')).text, /echo: again/);
+    assert.equal(home.tabs.length, 1);
+    assert.equal(issuer.counts.failed_refreshes, 0);
+  });
+
   test('a revoked sign-in is requested again once, with the same registration', async () => {
     await start();
     const client = await home.client('--url', server.url);
