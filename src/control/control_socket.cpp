@@ -153,6 +153,7 @@ void ControlSocket::Visitor::on_message(const Message& message) {
     owner_.clients_.saw({.way = Seen::Way::from_client,
                          .what = Seen::What::passed,
                          .client = id_,
+                         .terminal = true,
                          .raw = message.raw,
                          .message = &message});
   if (message.kind != Kind::request) return;

@@ -39,7 +39,8 @@ std::string plain(std::string_view id) {
   return id.starts_with('"') ? '"' + string_value(id) : std::string(id);
 }
 
-// What terminals ask mcpivot itself, again and again for `mcpivot status --watch`. MCP has no such methods.
+// What terminals ask mcpivot itself, again and again for `mcpivot status --watch`. A client's methods may
+// have these names, too.
 bool is_control_method(std::string_view method) {
   return method == "status" || method == "logs" || method == "sessions" || method == "sessions/end" ||
          method == "journal";
@@ -160,10 +161,13 @@ void CallBook::from_client(Reading& reading) {
 void CallBook::begin(Reading& reading) {
   if (!reading.message) return;
   const Message& message = *reading.message;
-  if (is_control_method(reading.row.method)) {
-    reading.is_control = true;
+  const bool is_terminal = reading.entry.head.terminal;
+  if (is_terminal) {
     terminals_.insert(reading.entry.head.client);
     keep_below(terminals_, most_names);
+  }
+  if (is_terminal && is_control_method(reading.row.method)) {
+    reading.is_control = true;
     control_.emplace(reading.entry.head.client, plain(reading.id));
     return keep_below(control_, most_questions);
   }

@@ -221,7 +221,8 @@ TEST_F(Book, requests_from_terminals_to_mcpivot_are_not_recorded) {
             .kind = JournalEntry::Kind::request,
             .client = 5,
             .id = "1",
-            .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})"});
+            .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})",
+            .terminal = true});
   feed.put(
       {.way = Way::to_client, .what = What::made, .client = 5, .text = JournalFeed::result_text(1, "x")});
   feed.call(1, "echo", "{}", "x");
@@ -229,7 +230,8 @@ TEST_F(Book, requests_from_terminals_to_mcpivot_are_not_recorded) {
             .kind = JournalEntry::Kind::request,
             .client = 5,
             .id = "2",
-            .text = JournalFeed::call_text(2, "pivot_restart", "{}")});
+            .text = JournalFeed::call_text(2, "pivot_restart", "{}"),
+            .terminal = true});
   const JournalRows all = rows();
   EXPECT_EQ(all.messages.size(), 5U);
   EXPECT_EQ(all.messages.at(0).id, 1);
@@ -240,10 +242,31 @@ TEST_F(Book, requests_from_terminals_to_mcpivot_are_not_recorded) {
 TEST_F(Book, however_many_terminals_came_by_a_client_has_its_name) {
   for (std::uint64_t terminal = 10; terminal < 20'010; ++terminal) {
     feed.put({.way = Way::from_client,
+// A server may have methods of its own, with any name.
+TEST_F(Book, requests_from_clients_are_recorded_whatever_their_method) {
+  feed.call(1, "echo", "{}", "x");
+  feed.put({.way = Way::from_client,
+            .kind = JournalEntry::Kind::request,
+            .id = "2",
+            .text = R"({"jsonrpc":"2.0","id":2,"method":"status"})"});
+  feed.put({.way = Way::to_server,
+            .kind = JournalEntry::Kind::request,
+            .id = "2",
+            .server = "dev",
+            .pair = 102,
+            .same = true});
+  const JournalRows all = rows();
+  ASSERT_EQ(all.messages.size(), 6U);
+  EXPECT_EQ(all.messages.at(4).method, "status");
+  EXPECT_EQ(all.messages.at(5).same_as, 5);
+  EXPECT_EQ(all.calls.back().method, "status");
+}
+
               .kind = JournalEntry::Kind::request,
               .client = terminal,
               .id = "1",
-              .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})"});
+              .text = R"({"jsonrpc":"2.0","id":1,"method":"status"})",
+              .terminal = true});
     rows();
   }
   for (std::uint64_t client = 30'000; client < 45'000; ++client) {

@@ -28,6 +28,7 @@ struct JournalEntry {
     Way way = Way::gap;
     What what = What::passed;
     Kind kind = Kind::unknown;  // unknown: it has not been read yet
+    bool terminal = false;      // the client is one
     bool bridged = false;
     bool same = false;  // as what was received last, except for ids; has no text of its own
     std::uint32_t exchange = 0;

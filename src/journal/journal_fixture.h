@@ -29,11 +29,13 @@ class JournalFeed {
     std::uint64_t birth = 1;
     std::uint32_t exchange = 0;
     bool bridged = false;
+    bool terminal = false;
   };
   bool put(const What& seen) {
     JournalEntry::Head head{.way = seen.way,
                             .what = seen.what,
                             .kind = seen.kind,
+                            .terminal = seen.terminal,
                             .bridged = seen.bridged,
                             .same = seen.same,
                             .exchange = seen.exchange,

@@ -41,6 +41,7 @@ struct Seen {
   // Our id for the request, which is the same, with the same generation, in its answer. For a question, the
   // id that the client knows. 0: it has none.
   std::int64_t pair = 0;
+  bool terminal = false;   // the client is a terminal, which controls us
   bool bridged = false;    // the server speaks the other era, so what it gets or said is translated
   std::string_view raw{};  // empty: too long to be held
   std::span<const Edit> edits{};

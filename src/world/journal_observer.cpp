@@ -70,6 +70,7 @@ void JournalObserver::saw(const Seen& seen) {
       .way = static_cast<JournalEntry::Way>(seen.way),
       .what = static_cast<JournalEntry::What>(seen.what),
       .kind = kind_of(seen.message),
+      .terminal = seen.terminal,
       .bridged = seen.bridged,
       .same = same,
       .exchange = seen.exchange,

@@ -33,6 +33,7 @@ void Terminal::type(int number, const std::string& text) {
     clients_.saw({.way = mcpivot::Seen::Way::from_client,
                   .what = mcpivot::Seen::What::passed,
                   .client = id_,
+                  .terminal = true,
                   .raw = message->raw,
                   .message = &*message});
   if (tools_.has(tool)) return tools_.call({.client = id_}, *message);
