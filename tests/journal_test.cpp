@@ -86,6 +86,18 @@ TEST(Journal, lists_calls_newest_last_and_shows_one_in_full) {
                                HasSubstr(R"("arguments": {"text": "first words"})")));
 }
 
+TEST(Journal, shows_programs_an_answer_however_deep_it_is) {
+  Client client({.options = {"--journal"}});
+  client.initialize();
+  std::string deep = "1";
+  for (int i = 0; i < 100; ++i) deep = R"({"a":)" + deep + "}";
+  client.call("echo", {{"text", "found"}, {"deep", json::parse(deep, {}, {.max_depth = 200})}});
+  ASSERT_TRUE(wait_for_calls(client, 1));
+  const json::parse_options options{.max_depth = 200};
+  const json::value all = json::parse(journal(client, {"--json"}).out, {}, options);
+  EXPECT_EQ(text(all.at(0).at("arguments"), "text"), "found");
+}
+
 TEST(Journal, fits_into_80_columns) {
   Client client({.options = {"--journal"}});
   client.initialize();

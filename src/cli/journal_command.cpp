@@ -102,12 +102,6 @@ bool is_filtered(const JournalWish& wish, const std::string& text) {
 
 // --- for programs ----------------------------------------------------------------------------------------
 
-json::value parsed(std::string_view text) {
-  boost::system::error_code error;
-  json::value value = json::parse(text, error);
-  return error ? json::value(nullptr) : value;
-}
-
 std::string_view outcome_words(Outcome outcome) {
   switch (outcome) {
     case Outcome::open:

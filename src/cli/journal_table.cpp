@@ -40,9 +40,8 @@ std::string clock_text(system_clock::time_point time) {
 
 // The first text in a result.
 std::string content_text(std::string_view result) {
-  boost::system::error_code error;
-  const json::value read = json::parse(result.substr(0, std::string_view::npos), error);
-  if (error || !read.is_object()) return flat(result);
+  const json::value read = parsed(result);
+  if (!read.is_object()) return flat(result);
   const json::value* const content = read.as_object().if_contains("content");
   if (content == nullptr || !content->is_array() || content->as_array().empty()) {
     const json::value* const structured = read.as_object().if_contains("structuredContent");
@@ -120,6 +119,14 @@ std::string flat(std::string_view text) {
     if (line.size() > 4 * longest_result) break;
   }
   return printable(line);
+}
+
+json::value parsed(std::string_view text) {
+  json::parse_options options;
+  options.max_depth = JsonCursor::max_depth;
+  boost::system::error_code error;
+  json::value value = json::parse(text, error, {}, options);
+  return error ? json::value(nullptr) : value;
 }
 
 std::tm local_time(system_clock::time_point time) {

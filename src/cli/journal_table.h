@@ -3,6 +3,7 @@
 // One thread.
 #pragma once
 
+#include <boost/json/value.hpp>
 #include <chrono>
 #include <cstdint>
 #include <ctime>
@@ -21,6 +22,9 @@ std::string size_text(std::uint64_t bytes);
 
 // On one line, shortened, and without characters that would move the cursor.
 std::string flat(std::string_view text);
+
+// As deep as a message may be; null if it isn't JSON.
+boost::json::value parsed(std::string_view text);
 
 // The tool as the client called it; of other requests, the method.
 std::string name_of(const RecordedCall& call);

@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "base/utf8.h"
 #include "cli/colours.h"
+#include "cli/journal_table.h"
 #include "cli/replay_run.h"
 #include "cli/say.h"
 #include "cli/server_name.h"
@@ -262,10 +263,7 @@ json::object json_of(const Part& part, const ReplayOutcome& outcome) {
   for (const Played& played : outcome.played) {
     json::object call{{"tool", played.call->tool}, {"result", word_of(played.end)}};
     if (!played.call->session.empty()) call["call"] = played.call->name();
-    boost::system::error_code error;
-    json::value arguments =
-        json::parse(played.call->arguments.empty() ? "{}" : played.call->arguments, error);
-    if (!error) call["arguments"] = std::move(arguments);
+    call["arguments"] = parsed(played.call->arguments.empty() ? "{}" : played.call->arguments);
     if (!played.why.empty()) call["why"] = played.why;
     json::array differences;
     for (const AnswerDifference& one : played.diff.first)

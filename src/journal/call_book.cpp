@@ -271,9 +271,11 @@ void CallBook::from_server(Reading& reading) {
 
 void CallBook::learn_tools(const Reading& reading) {
   if (!reading.message) return;
+  boost::json::parse_options options;
+  options.max_depth = JsonCursor::max_depth;
   boost::system::error_code error;
   const std::string_view list = find_member(reading.message->text(reading.message->result), "tools");
-  const boost::json::value tools = boost::json::parse(list, error);
+  const boost::json::value tools = boost::json::parse(list, error, {}, options);
   if (error || !tools.is_array()) return;
   for (const boost::json::value& tool : tools.as_array()) {
     if (!tool.is_object()) continue;

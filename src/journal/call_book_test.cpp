@@ -183,6 +183,8 @@ TEST_F(Book, a_gap_makes_open_calls_incomplete) {
 }
 
 TEST_F(Book, the_annotations_of_tools_are_taken_from_the_servers_lists) {
+  std::string deep = "1";
+  for (int i = 0; i < 100; ++i) deep = R"({"items":)" + deep + "}";
   feed.put({.way = Way::to_server,
             .what = What::made,
             .client = 0,
@@ -197,7 +199,8 @@ TEST_F(Book, the_annotations_of_tools_are_taken_from_the_servers_lists) {
        .server = "dev",
        .pair = 3,
        .text =
-           R"({"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","annotations":{"readOnlyHint":true}},{"name":"b"}]}})"});
+           R"({"jsonrpc":"2.0","id":3,"result":{"tools":[{"name":"a","annotations":{"readOnlyHint":true}},{"name":"b","inputSchema":)" +
+           deep + "}]}}"});
   const JournalRows all = rows();
   ASSERT_EQ(all.tools.size(), 2U);
   EXPECT_EQ(all.tools[0].annotations, R"({"readOnlyHint":true})");
@@ -239,9 +242,6 @@ TEST_F(Book, requests_from_terminals_to_mcpivot_are_not_recorded) {
   EXPECT_EQ(all.calls.at(1).client_name, "terminal");
 }
 
-TEST_F(Book, however_many_terminals_came_by_a_client_has_its_name) {
-  for (std::uint64_t terminal = 10; terminal < 20'010; ++terminal) {
-    feed.put({.way = Way::from_client,
 // A server may have methods of its own, with any name.
 TEST_F(Book, requests_from_clients_are_recorded_whatever_their_method) {
   feed.call(1, "echo", "{}", "x");
@@ -262,6 +262,9 @@ TEST_F(Book, requests_from_clients_are_recorded_whatever_their_method) {
   EXPECT_EQ(all.calls.back().method, "status");
 }
 
+TEST_F(Book, however_many_terminals_came_by_a_client_has_its_name) {
+  for (std::uint64_t terminal = 10; terminal < 20'010; ++terminal) {
+    feed.put({.way = Way::from_client,
               .kind = JournalEntry::Kind::request,
               .client = terminal,
               .id = "1",
