@@ -120,6 +120,18 @@ std::vector<std::string> of_session(const std::vector<std::string>& files, const
   return own;
 }
 
+// Without those for which there is no room; the newest come first.
+void keep_what_fits(std::vector<FoundCall>& sorted, std::uint64_t room) {
+  std::ranges::reverse(sorted);
+  std::erase_if(sorted, [&](const FoundCall& one) {
+    const std::uint64_t bytes = one.call.bytes_in + one.call.bytes_out;
+    if (bytes > room) return true;
+    room -= bytes;
+    return false;
+  });
+  std::ranges::reverse(sorted);
+}
+
 // Adds what was said, file by file of each session.
 std::vector<RecordedCall> complete(std::vector<FoundCall> found, const std::vector<std::string>& files,
                                    bool with_texts) {
@@ -269,6 +281,7 @@ std::expected<std::vector<RecordedCall>, std::string> JournalReader::calls(const
   std::ranges::sort(sorted, [](const FoundCall& a, const FoundCall& b) { return a < b; });
   if (filter.most > 0 && sorted.size() > filter.most)
     sorted.erase(sorted.begin(), sorted.end() - static_cast<std::ptrdiff_t>(filter.most));
+  if (filter.most_bytes > 0) keep_what_fits(sorted, filter.most_bytes);
   return complete(std::move(sorted), files_, filter.with_texts);
 }
 

@@ -30,7 +30,8 @@ struct CallFilter {
   bool with_texts = true;    // else arguments, answers, questions and hints are left out, which is quicker
   std::chrono::microseconds slow{0};
   std::optional<std::chrono::system_clock::time_point> since{};
-  std::size_t most = 0;  // the newest ones; 0: all
+  std::size_t most = 0;          // the newest ones; 0: all
+  std::uint64_t most_bytes = 0;  // those of them, from the newest, that are together no larger; 0: all
 };
 
 // One thing that happened to a message: the names are those of the table `messages`.

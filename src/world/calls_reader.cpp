@@ -44,8 +44,9 @@ void take(const std::vector<RecordedCall>& calls, const std::string& server, Rec
   for (auto call = calls.rbegin(); call != calls.rend() && into.calls.size() < most_calls; ++call) {
     const bool is_ours = call->server.empty() || call->server == server;
     if (!is_ours || !is_comparable(*call)) continue;
-    bytes += call->arguments.size() + call->answer.size();
-    if (bytes > most_bytes) return;
+    const std::size_t size = call->arguments.size() + call->answer.size();
+    if (bytes + size > most_bytes) continue;
+    bytes += size;
     into.calls.push_back({.tool = call->tool,
                           .arguments = call->arguments,
                           .answer = {.is_error = call->is_error, .json = call->answer},
@@ -67,7 +68,8 @@ CallsToCheck read_calls_to_check(const ServerConfig& config) {
     const auto calls = journals->calls({.of_server = config.name,
                                         .folder = std::filesystem::current_path(error).string(),
                                         .with_own = false,
-                                        .most = most_calls});
+                                        .most = most_calls,
+                                        .most_bytes = most_bytes});
     if (!calls) return std::unexpected(calls.error());
     take(*calls, config.name, recorded);
     return recorded;
