@@ -27,7 +27,7 @@ struct CallFilter {
   bool errors = false;       // only what failed: tool errors, JSON-RPC errors
   bool all_methods = false;  // not only tools/call
   bool with_own = true;      // also what mcpivot answered itself: control tools
-  bool with_texts = true;    // else arguments, answers, questions and hints are left out, which is quicker
+  bool with_texts = true;    // else arguments, answers and questions are left out, which is quicker
   std::chrono::microseconds slow{0};
   std::optional<std::chrono::system_clock::time_point> since{};
   std::size_t most = 0;          // the newest ones; 0: all

@@ -6,24 +6,11 @@
 
 #include <chrono>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace mcpivot {
-
-// What a tool says about itself; not given: it says nothing, or its list was never seen.
-struct ToolHints {
-  std::optional<bool> read_only{};
-  std::optional<bool> destructive{};
-  std::optional<bool> idempotent{};
-  std::optional<bool> open_world{};
-  bool operator==(const ToolHints&) const = default;
-
-  // It changes nothing, and talks to nobody else.
-  bool is_safe() const { return read_only.value_or(false) && !open_world.value_or(true); }
-};
 
 // A question of the server's during the call, and what the client answered.
 struct Asked {
@@ -64,7 +51,6 @@ struct RecordedCall {
   std::uint64_t bytes_in = 0;   // of the request, as the client sent it
   std::uint64_t bytes_out = 0;  // of the answer, as the client got it
   std::vector<Asked> asked{};
-  ToolHints hints{};
   bool operator==(const RecordedCall&) const = default;
 
   // "1f3a:17"

@@ -119,26 +119,6 @@ std::vector<FoundMessage> RecordedSession::messages_of(std::int64_t call) {
   return messages;
 }
 
-ToolHints RecordedSession::hints_of(const std::string& server, const std::string& tool) {
-  ToolHints hints;
-  for (const Sqlite* journal : all()) {
-    SqliteStatement asked(*journal, "SELECT annotations FROM tools WHERE server = ? AND tool = ?");
-    asked.with(server).with(tool);
-    if (!asked.row().value_or(false)) continue;
-    const std::string annotations = asked.text(0);
-    const auto flag = [&](std::string_view key) -> std::optional<bool> {
-      const std::string_view value = find_member(annotations, key);
-      if (value != "true" && value != "false") return {};
-      return value == "true";
-    };
-    hints = {.read_only = flag("readOnlyHint"),
-             .destructive = flag("destructiveHint"),
-             .idempotent = flag("idempotentHint"),
-             .open_world = flag("openWorldHint")};
-  }
-  return hints;
-}
-
 std::vector<const Sqlite*> RecordedSession::all() {
   std::vector<const Sqlite*> opened;
   for (auto& [path, journal] : files_) {
@@ -248,7 +228,6 @@ void RecordedSession::add_texts(FoundCall& found, int rounds) {
     }
     call.asked.push_back(std::move(asked));
   }
-  call.hints = hints_of(call.server, call.tool);
 }
 
 }  // namespace mcpivot

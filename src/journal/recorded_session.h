@@ -53,13 +53,12 @@ class RecordedSession {
 
   // In order.
   std::vector<FoundMessage> messages_of(std::int64_t call);
-  // What was asked and answered, the questions meanwhile, and what the tool says about itself.
+  // What was asked and answered, and the questions meanwhile.
   void add_texts(FoundCall& found) { add_texts(found, 0); }
 
  private:
   void add_texts(FoundCall& found, int rounds);
   void add_rounds(FoundCall& found, std::string_view params, int rounds);
-  ToolHints hints_of(const std::string& server, const std::string& tool);
   std::vector<const Sqlite*> all();
 
   std::string name_;
