@@ -83,30 +83,34 @@ void write(const json::value& value, std::size_t indent, std::size_t before, std
   }
 }
 
-// With sorted members; nothing, if it is too deep for that.
-std::optional<json::value> read_sorted(std::string_view text) {
+// Nothing, if it is too deep.
+std::optional<json::value> read(std::string_view text) {
   json::parse_options options;
   options.max_depth = deepest;
   boost::system::error_code error;
-  json::value value = json::parse(canonical_json(text), error, {}, options);
+  json::value value = json::parse(text, error, {}, options);
   return error ? std::nullopt : std::optional(std::move(value));
 }
 
+// What is only compared has sorted members. What a server gets keeps their order: its answer may repeat it.
 json::value sorted(std::string_view text) {
-  return read_sorted(text).value_or(json::value(text));
+  return read(canonical_json(text)).value_or(json::value(text));
+}
+json::value as_sent(std::string_view text) {
+  return read(text).value_or(json::value(text));
 }
 
 json::object object_of(const RecordedCall& call) {
   json::object object;
   if (!call.server.empty()) object["server"] = call.server;
   object["tool"] = call.tool;
-  if (!call.arguments.empty()) object["arguments"] = sorted(call.arguments);
+  if (!call.arguments.empty()) object["arguments"] = as_sent(call.arguments);
   if (!call.asked.empty()) {
     json::array questions;
     for (const Asked& asked : call.asked) {
       json::object question{{"method", asked.method}};
       if (!asked.params.empty()) question["params"] = sorted(asked.params);
-      if (!asked.answer.empty()) question[asked.is_error ? "error" : "result"] = sorted(asked.answer);
+      if (!asked.answer.empty()) question[asked.is_error ? "error" : "result"] = as_sent(asked.answer);
       questions.push_back(std::move(question));
     }
     object["asked"] = std::move(questions);
@@ -280,7 +284,7 @@ std::string why_not_kept(const RecordedCall& call) {
   std::vector<std::string_view> texts{call.arguments, call.answer};
   for (const Asked& asked : call.asked) texts.insert(texts.end(), {asked.params, asked.answer});
   const bool readable =
-      std::ranges::all_of(texts, [](std::string_view text) { return text.empty() || read_sorted(text); });
+      std::ranges::all_of(texts, [](std::string_view text) { return text.empty() || read(text); });
   return readable ? std::string()
                   : fmt::format("it is nested more than {} levels deep, which can't be kept", deepest);
 }

@@ -26,7 +26,7 @@ std::string error_in(std::string_view text) {
 
 TEST(KeptCalls, are_written_sorted_and_readable) {
   const RecordedCall list = call("list", "", R"({"content":[{"type":"text","text":"3 notes"}]})");
-  const RecordedCall read = call("read", R"({"id":2,"deep":{"b":1,"a":2}})", R"({"content":[]})");
+  const RecordedCall read = call("read", R"({"id":2})", R"({"content":[]})");
   const std::string text = kept_calls_text({.ignore = {"structuredContent.time"}, .calls = {read, list}});
   EXPECT_EQ(text, R"({
   "version": 1,
@@ -40,13 +40,25 @@ TEST(KeptCalls, are_written_sorted_and_readable) {
     {
       "server": "notes",
       "tool": "read",
-      "arguments": { "deep": { "a": 2, "b": 1 }, "id": 2 },
+      "arguments": { "id": 2 },
       "result": { "content": [] }
     }
   ]
 }
 )");
   EXPECT_EQ(kept_calls_text({.ignore = {"structuredContent.time"}, .calls = {list, read}}), text);
+}
+
+// Its answer may repeat it as text.
+TEST(KeptCalls, what_the_server_gets_keeps_its_order) {
+  RecordedCall made = call("ask", R"({"z":1,"a":{"y":2,"b":3}})", R"({"z":1,"a":2})");
+  made.asked = {
+      {.method = "elicitation/create", .params = {}, .answer = R"({"content":{"name":"x","age":1}})"}};
+  const auto read = parse_kept_calls(kept_calls_text({.ignore = {}, .calls = {made}}));
+  ASSERT_TRUE(read) << read.error().words;
+  EXPECT_EQ(read->calls[0].arguments, made.arguments);
+  EXPECT_EQ(read->calls[0].asked, made.asked);
+  EXPECT_EQ(read->calls[0].answer, R"({"a":2,"z":1})");
 }
 
 TEST(KeptCalls, long_calls_are_written_on_several_lines) {
@@ -76,7 +88,7 @@ TEST(KeptCalls, are_read_as_they_were_written) {
   EXPECT_TRUE(read->calls[0].is_error);
   EXPECT_EQ(read->calls[1].tool, "b");
   EXPECT_TRUE(read->calls[1].tool_failed);
-  EXPECT_EQ(read->calls[1].arguments, "{\"s\":\"\\nä\",\"x\":[1,{\"y\":null}]}");
+  EXPECT_EQ(read->calls[1].arguments, "{\"x\":[1,{\"y\":null}],\"s\":\"\\nä\"}");
   EXPECT_EQ(read->calls[1].asked, kept.calls[0].asked);
 }
 
