@@ -93,6 +93,9 @@ TEST(ReplayCommand, gives_the_recorded_client_s_answers_to_the_server_s_question
                     {"params", {{"message", "Name?"}}},
                     {"result", {{"action", "accept"}, {"content", {{"name", "Ada"}}}}}}};
   folder.keep({call});
+  const Outcome wrong = folder.replay({"--safe", "{env"});
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.out;
+  EXPECT_THAT(wrong.err, HasSubstr("--safe: "));
   const Outcome outcome = folder.replay({"--safe", "ask"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }

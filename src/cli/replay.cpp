@@ -20,6 +20,7 @@
 #include "cli/say.h"
 #include "cli/server_name.h"
 #include "config/config_file.h"
+#include "config/tool_pattern.h"
 #include "config/units.h"
 #include "journal/journal_reader.h"
 #include "journal/kept_calls.h"
@@ -292,6 +293,9 @@ ReplayWish wish_for(const ReplayCommand& command, const Part& part, const std::v
   paths.insert(paths.end(), ignore.begin(), ignore.end());
   paths.insert(paths.end(), command.ignore.begin(), command.ignore.end());
   auto ignored = IgnoredPaths::parse(paths);
+  for (const std::string& pattern : command.safe)
+    if (const auto compiled = ToolPattern::compile(pattern); !compiled)
+      throw Trouble("--safe: " + compiled.error());
   if (!ignored) throw Trouble("--ignore: " + ignored.error());
   wish.ignored = std::move(*ignored);
   wish.unsafe = command.unsafe;
