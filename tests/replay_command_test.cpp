@@ -60,6 +60,16 @@ TEST(ReplayCommand, says_of_each_call_whether_its_answer_is_the_same) {
   EXPECT_EQ(folder.replay({}).exit_code, 0);
 }
 
+TEST(ReplayCommand, prints_no_control_characters_of_what_was_recorded_or_answered) {
+  const Folder folder;
+  folder.keep({kept("echo", {{"text", "\x1b[31m\xC2\x9b"}}, text_result("old")), kept("gone\x1b[2J", {}, {}),
+               kept("unsafe\x1b[2J", {}, {})});
+  const Outcome outcome = folder.replay({}, {"--tool", R"({"name":"unsafe\u001b[2J","inputSchema":{}})"});
+  EXPECT_EQ(outcome.exit_code, 1) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr("GONE     gone?[2J"), HasSubstr("unsafe?[2J"),
+                                 Not(HasSubstr("\x1b")), Not(HasSubstr("\xC2\x9b"))));
+}
+
 TEST(ReplayCommand, ignores_the_paths_it_is_told_to) {
   const Folder folder;
   folder.keep({kept("echo", {{"text", "new"}}, text_result("old"))});
@@ -83,6 +93,9 @@ TEST(ReplayCommand, makes_only_safe_calls_unless_told_otherwise) {
   EXPECT_THAT(unsafe.err, HasSubstr("--unsafe: repeating every recorded call"));
   const Outcome listed = folder.replay({"--safe", "env"});
   EXPECT_THAT(listed.out, AllOf(HasSubstr("of 1 calls answer the same"), HasSubstr("1 left out")));
+  const Outcome wrong = folder.replay({"--safe", "{env"});
+  EXPECT_EQ(wrong.exit_code, 2) << wrong.out;
+  EXPECT_THAT(wrong.err, HasSubstr("--safe: "));
 }
 
 TEST(ReplayCommand, gives_the_recorded_client_s_answers_to_the_server_s_questions) {
@@ -93,9 +106,6 @@ TEST(ReplayCommand, gives_the_recorded_client_s_answers_to_the_server_s_question
                     {"params", {{"message", "Name?"}}},
                     {"result", {{"action", "accept"}, {"content", {{"name", "Ada"}}}}}}};
   folder.keep({call});
-  const Outcome wrong = folder.replay({"--safe", "{env"});
-  EXPECT_EQ(wrong.exit_code, 2) << wrong.out;
-  EXPECT_THAT(wrong.err, HasSubstr("--safe: "));
   const Outcome outcome = folder.replay({"--safe", "ask"});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.out << outcome.err;
 }

@@ -157,15 +157,20 @@ bool differs(End end) {
 
 // --- for people --------------------------------------------------------------------------------------------
 
+// What was recorded, and what the server says, may have control characters.
+void tell(const std::string& text) {
+  say(printable(text));
+}
+
 void print_call(const Played& played) {
-  const std::string call = shown(*played.call);
+  const std::string call = printable(shown(*played.call), {});
   switch (played.end) {
     case End::same:
       return say(fmt::format("  {}     {}", coloured("32", "same"), call));
     case End::differs:
       say(fmt::format("  {}  {}", coloured("33", "DIFFERS"), call));
       for (std::size_t i = 0; i < std::min(most_shown, played.diff.first.size()); ++i)
-        say("             " + played.diff.first[i].text());
+        tell("             " + played.diff.first[i].text());
       if (played.diff.count > most_shown)
         say(fmt::format("             and {} more", played.diff.count - most_shown));
       return;
@@ -186,7 +191,7 @@ void print_rest(const ReplayOutcome& outcome) {
   const std::vector<Played>& played = outcome.played;
   const auto count = [&](End end) { return outcome.count(end); };
   if (count(End::unsafe) > 0)
-    say(
+    tell(
         fmt::format("{} left out, because the tool isn't marked read-only and closed-world: {}.\n"
                     "  --unsafe calls them too; \"replay_safe\" in the configuration or --safe TOOL lists "
                     "tools that are safe.",
@@ -194,10 +199,10 @@ void print_rest(const ReplayOutcome& outcome) {
   std::map<std::string, int> faults;
   for (const Played& one : played)
     if (one.end == End::useless) ++faults[one.why];
-  for (const auto& [why, times] : faults) say(fmt::format("{} left out: {}.", times, why));
+  for (const auto& [why, times] : faults) tell(fmt::format("{} left out: {}.", times, why));
   if (!outcome.death.empty())
-    say(fmt::format("The server {}{}.\n{}", outcome.death,
-                    count(End::died) == 0 ? "" : ", over the call marked DIED", outcome.last_words));
+    tell(fmt::format("The server {}{}.\n{}", outcome.death,
+                     count(End::died) == 0 ? "" : ", over the call marked DIED", outcome.last_words));
   if (count(End::not_run) > 0) say(fmt::format("{} not run.", count(End::not_run)));
 }
 
@@ -208,9 +213,9 @@ void print(const Part& part, const ReplayOutcome& outcome) {
   const auto different =
       std::ranges::count_if(outcome.played, [](const Played& one) { return differs(one.end); });
   if (compared == 0)
-    say(fmt::format("{}: no call was compared.", part.server.name));
+    tell(fmt::format("{}: no call was compared.", part.server.name));
   else
-    say(fmt::format(
+    tell(fmt::format(
         "{}: {} of {} calls answer the same{}.", part.server.name, outcome.count(End::same), compared,
         different == 0 ? "" : fmt::format(", {} {}", different, different == 1 ? "differs" : "differ")));
   print_rest(outcome);
@@ -224,7 +229,7 @@ class ProgressLine {
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
   void show(std::size_t number, const RecordedCall& call) const {
-    if (shows_) fmt::print(stderr, "\r\033[K{}/{} {}", number, calls_, call.tool);
+    if (shows_) fmt::print(stderr, "\r\033[K{}/{} {}", number, calls_, printable(call.tool, {}));
   }
   void clear() const {
     if (shows_) fmt::print(stderr, "\r\033[K");
@@ -288,14 +293,14 @@ json::object json_of(const Part& part, const ReplayOutcome& outcome) {
 
 ReplayWish wish_for(const ReplayCommand& command, const Part& part, const std::vector<std::string>& ignore) {
   ReplayWish wish{.server = part.server, .calls = part.calls};
+  for (const std::string& pattern : command.safe)
+    if (const auto compiled = ToolPattern::compile(pattern); !compiled)
+      throw Trouble("--safe: " + compiled.error());
   wish.server.replay_safe.insert(wish.server.replay_safe.end(), command.safe.begin(), command.safe.end());
   std::vector<std::string> paths = part.server.verify.ignore;
   paths.insert(paths.end(), ignore.begin(), ignore.end());
   paths.insert(paths.end(), command.ignore.begin(), command.ignore.end());
   auto ignored = IgnoredPaths::parse(paths);
-  for (const std::string& pattern : command.safe)
-    if (const auto compiled = ToolPattern::compile(pattern); !compiled)
-      throw Trouble("--safe: " + compiled.error());
   if (!ignored) throw Trouble("--ignore: " + ignored.error());
   wish.ignored = std::move(*ignored);
   wish.unsafe = command.unsafe;
@@ -339,7 +344,8 @@ int replay(const ReplayCommand& command) {
     if (command.as_json)
       results.push_back(json_of(part, outcome));
     else if (!outcome.trouble.empty())
-      fmt::print(stderr, "mcpivot replay: {}: {}\n{}", part.server.name, outcome.trouble, outcome.last_words);
+      fmt::print(stderr, "mcpivot replay: {}",
+                 printable(fmt::format("{}: {}\n{}", part.server.name, outcome.trouble, outcome.last_words)));
     else
       print(part, outcome);
   }
@@ -355,7 +361,7 @@ int replay_command(const ReplayCommand& command) {
   try {
     return replay(command);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "mcpivot replay: {}\n", error.what());
+    fmt::print(stderr, "mcpivot replay: {}\n", printable(error.what()));
     return usage_error;
   }
 }
