@@ -72,6 +72,31 @@ TEST(ProcessCare, mcpivot_survives_a_stderr_whose_reader_is_gone) {
   }
 }
 
+// As it is some time after the disk is full, if nobody reads stderr.
+TEST(ProcessCare, a_log_that_fails_and_a_full_stderr_block_nothing) {
+  const Ends err = Ends::of_pipe();
+  fcntl(err.write, F_SETFL, O_NONBLOCK);
+  while (write(err.write, "x", 1) == 1) continue;
+  fcntl(err.write, F_SETFL, 0);
+  const TemporaryDirectory directory;
+  Child child(mcpivot_command({.options = {"--log", "/dev/full"}}), private_folders(directory.path()),
+              directory.path(), {.err = err.write});
+  child.send_line(ping(1));
+  EXPECT_EQ(child.read_line(soon()), ping_answer(1));
+}
+
+TEST(ProcessCare, a_log_that_fails_is_told_once) {
+  Client client({.options = {"--log", "/dev/full"}});
+  client.initialize();
+  EXPECT_TRUE(client.child().wait_stderr("mcpivot: lines are missing in the log: ", soon()));
+  client.call("crash");  // which is logged, too
+  client.child().close_stdin();
+  ASSERT_TRUE(client.child().wait_stderr_end(soon()));
+  const std::string& printed = client.child().stderr_text();
+  EXPECT_THAT(printed, testing::HasSubstr("/dev/full: No space left on device"));
+  EXPECT_EQ(printed.find("lines are missing"), printed.rfind("lines are missing")) << printed;
+}
+
 TEST(ProcessCare, mcpivot_runs_with_stderr_closed) {
   const TemporaryDirectory directory;
   std::vector<std::string> command = {"sh", "-c", "exec \"$@\" 2>&-", "sh"};

@@ -16,7 +16,9 @@
 #include <cstdlib>
 #include <filesystem>
 #include <utility>
+#include <vector>
 
+#include "base/contains.h"
 #include "base/user_folders.h"
 
 namespace mcpivot {
@@ -42,6 +44,7 @@ spdlog::level::level_enum library_level(LogLevel level) {
 
 constexpr std::size_t file_size = 1024 * 1024;
 constexpr std::size_t old_files = 2;
+constexpr std::size_t most_troubles = 10;
 
 class StderrSink final : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
  protected:
@@ -91,6 +94,14 @@ spdlog::sink_ptr file_sink(const LogOptions& options) {
   return std::make_shared<spdlog::sinks::rotating_file_sink_st>(path, file_size, old_files, false, events);
 }
 
+// Of the log itself. Each is told once: a full disk fails for every line.
+void tell_trouble(const std::string& words) {
+  static std::vector<std::string> told;
+  if (contains(told, words) || told.size() >= most_troubles) return;
+  told.push_back(words);
+  write_to_stderr(fmt::format("mcpivot: lines are missing in the log: {}\n", words));
+}
+
 }  // namespace
 
 void set_up_log(const LogOptions& options) {
@@ -106,6 +117,8 @@ void set_up_log(const LogOptions& options) {
   }
   logger->set_level(spdlog::level::from_str(options.level));
   logger->flush_on(spdlog::level::trace);
+  // The library's own handler would wait for somebody to read stderr.
+  logger->set_error_handler(tell_trouble);
   the_logger = std::move(logger);
   if (!trouble.empty()) log_warn("no log file: {}", trouble);
 }
