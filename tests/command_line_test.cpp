@@ -232,6 +232,30 @@ TEST(CommandLine, the_log_is_private_in_the_users_state_folder) {
   }
 }
 
+TEST(CommandLine, without_a_home_folder_the_log_is_in_a_private_folder_among_the_temporary_files) {
+  const TemporaryDirectory directory;
+  Client client({.environment = {{"HOME", ""}, {"XDG_STATE_HOME", ""}, {"TMPDIR", directory.path()}}});
+  client.initialize();
+  const fs::path log = directory.path() / ("mcpivot-" + std::to_string(geteuid())) / "fake_server.log";
+  EXPECT_TRUE(says(log, "started"));
+  EXPECT_EQ(mode_of(log.parent_path()), 0700U);
+}
+
+// Otherwise that user could choose a file of ours that mcpivot writes to.
+TEST(CommandLine, nothing_is_logged_to_a_folder_that_another_user_may_have_made) {
+  const TemporaryDirectory directory;
+  const fs::path ours = directory.path() / "ours";
+  std::ofstream(ours) << "precious";
+  const fs::path folder = directory.path() / ("mcpivot-" + std::to_string(geteuid()));
+  fs::create_directory(folder);
+  fs::create_symlink(ours, folder / "fake_server.log");
+  fs::permissions(folder, fs::perms::all);
+  Client client({.environment = {{"HOME", ""}, {"XDG_STATE_HOME", ""}, {"TMPDIR", directory.path()}}});
+  client.initialize();
+  EXPECT_TRUE(client.child().wait_stderr("no log file: ", soon()));
+  EXPECT_EQ(content_of(ours), "precious");
+}
+
 TEST(CommandLine, the_log_rotates_and_stays_private) {
   Client client = started({"--log-level", "trace"});
   client.initialize();

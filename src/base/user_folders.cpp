@@ -1,6 +1,11 @@
 #include "base/user_folders.h"
 
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstdlib>
+#include <filesystem>
+#include <system_error>
 
 namespace mcpivot {
 namespace {
@@ -28,6 +33,18 @@ std::string runtime_folder() {
   if (std::string given = folder("XDG_RUNTIME_DIR", nullptr); !given.empty()) return given;
   const std::string state = state_folder();
   return state.empty() ? state : state + "/run";
+}
+
+std::string own_temporary_folder() {
+  std::error_code error;
+  const std::filesystem::path all = std::filesystem::temp_directory_path(error);
+  if (error) return {};
+  const std::string folder = all / ("mcpivot-" + std::to_string(::geteuid()));
+  ::mkdir(folder.c_str(), 0700);
+  struct stat found{};
+  const bool ours = ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
+                    found.st_uid == ::geteuid() && (found.st_mode & 077U) == 0;
+  return ours ? folder : std::string();
 }
 
 }  // namespace mcpivot

@@ -15,6 +15,7 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -70,8 +71,11 @@ class FunctionSink final : public spdlog::sinks::base_sink<spdlog::details::null
 };
 
 fs::path log_folder() {
-  const std::string state = state_folder();
-  return state.empty() ? fs::temp_directory_path() / "mcpivot" : fs::path(state);
+  if (std::string state = state_folder(); !state.empty()) return state;
+  std::string temporary = own_temporary_folder();
+  if (temporary.empty())
+    throw std::runtime_error("there is no home folder, and no folder for temporary files is yours alone");
+  return temporary;
 }
 
 // A server's name, made safe for a file name.

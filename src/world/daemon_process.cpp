@@ -37,11 +37,12 @@ constexpr milliseconds stop_limit{60'000};
 constexpr int listen_check_ms = 200;
 constexpr std::size_t output_shown = 64 * 1024;
 
-// Where its lock and its output are kept.
+// Where its lock and its output are kept. Empty: nowhere.
 fs::path keeper_folder() {
   const std::string state = state_folder();
+  if (state.empty()) return own_temporary_folder();
   std::error_code error;
-  const fs::path folder = state.empty() ? fs::temp_directory_path(error) / "mcpivot" : fs::path(state);
+  const fs::path folder = state;
   if (fs::create_directories(folder, error)) fs::permissions(folder, fs::perms::owner_all, error);
   return folder;
 }
@@ -98,7 +99,8 @@ struct Detached {
 std::string file_of(const Url& url, const char* ending) {
   std::string name = url.authority();
   std::ranges::replace_if(name, [](char c) { return c == '/' || c == '[' || c == ']'; }, '_');
-  return keeper_folder() / (name + ending);
+  const fs::path folder = keeper_folder();
+  return folder.empty() ? std::string() : (folder / (name + ending)).string();
 }
 
 }  // namespace
