@@ -212,6 +212,10 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       if (parser_->is_done()) return done();
       if (trouble == http::error::need_more || used == 0) break;
     }
+    // The parser waits for the end of a chunk's head, or of the trailers, without a limit of its own.
+    if (filled_ > most_header_bytes)
+      return fail({HttpFailure::nonsense, "its answer has a chunk header or trailer of more than " +
+                                              std::to_string(most_header_bytes) + " bytes"});
     read();
   }
 

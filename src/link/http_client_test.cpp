@@ -106,6 +106,23 @@ TEST(HttpClient, the_end_of_an_empty_body_may_arrive_byte_by_byte) {
   EXPECT_EQ(heard->body, "");
 }
 
+TEST(HttpClient, chunk_headers_and_trailers_are_bounded) {
+  const std::string head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3";
+  const std::string trailer = "X-Trailer: " + std::string(1000, 'x') + "\r\n";
+  std::string trailers;
+  for (int i = 0; i < 200; ++i) trailers += trailer;
+  for (const std::string& endless :
+       {";extension=" + std::string(200'000, 'x'), "\r\nabc\r\n0\r\n" + trailers}) {
+    const auto heard = answered({head + endless});
+    EXPECT_FALSE(heard->done);
+    ASSERT_TRUE(heard->failure.has_value());
+    EXPECT_EQ(heard->failure->kind, HttpFailure::nonsense) << heard->failure->text;
+  }
+  const auto fine = answered({head + ";extension=x\r\nabc\r\n0\r\n" + trailer + "\r\n"});
+  EXPECT_TRUE(fine->done);
+  EXPECT_EQ(fine->body, "abc");
+}
+
 // Nobody asked for another protocol; an exchange without a head must not succeed.
 TEST(HttpClient, a_switch_of_protocols_is_an_error) {
   const auto heard = answered({"HTTP/1.1 101 Switching Protocols\r\n\r\nwhatever"});
