@@ -1,5 +1,6 @@
 #include "proc/stderr_reader.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -38,11 +39,18 @@ void StderrReader::add(const std::string& line) {
   log_info("{} stderr: {}", server_, line);
 }
 
+// Something that left the process group may still be writing: what is there by now fits into the pipe.
 void StderrReader::drain() {
+  if (!in_.is_open()) return;
+  constexpr int usual_capacity = 64 * 1024;
+  const int capacity = ::fcntl(in_.native_handle(), F_GETPIPE_SZ);
+  auto left = static_cast<std::size_t>(capacity > 0 ? capacity : usual_capacity);
   std::array<char, 16 * 1024> last;
   ssize_t count = 0;
-  while (in_.is_open() && (count = ::read(in_.native_handle(), last.data(), last.size())) > 0)
+  while (left > 0 && (count = ::read(in_.native_handle(), last.data(), std::min(left, last.size()))) > 0) {
     take({last.data(), static_cast<std::size_t>(count)});
+    left -= static_cast<std::size_t>(count);
+  }
   assembler_.rest([this](const std::string& line) { add(line); });
 }
 
