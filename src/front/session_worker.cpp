@@ -1,12 +1,12 @@
 #include "front/session_worker.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
-#include <signal.h>
 
 #include <exception>
 #include <set>
 #include <utility>
+
+#include "base/no_signals.h"
 
 namespace mcpivot {
 
@@ -20,13 +20,8 @@ void SessionWorker::start(std::optional<SessionDb> db, std::string trouble) {
   trouble_ = std::move(trouble);
   write_failed_ = !db_;
   again_ = Clock::now() + limits_.retry;
-  // Signals are handled by the loop.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const NoSignals signals_are_for_the_loop;
   thread_ = std::thread([self = shared_from_this()] { self->work(); });
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 std::size_t SessionWorker::Waiting::size() const {

@@ -2,13 +2,14 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <exception>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "base/no_signals.h"
 
 namespace mcpivot {
 namespace {
@@ -29,22 +30,6 @@ constexpr std::chrono::milliseconds last_retry{50};  // when there is little tim
 std::int64_t micros(auto time) {
   return duration_cast<microseconds>(time.time_since_epoch()).count();
 }
-
-// Blocks signals in this thread, and so in the threads that it starts, while it lives.
-class NoSignals {
- public:
-  NoSignals() {
-    sigset_t all;
-    ::sigfillset(&all);
-    ::pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  NoSignals(const NoSignals&) = delete;
-  NoSignals& operator=(const NoSignals&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 std::string current_folder() {
   std::error_code error;

@@ -12,6 +12,8 @@
 #include <boost/asio/write.hpp>
 #include <deque>
 
+#include "link/name_lookup.h"
+
 namespace mcpivot {
 namespace {
 
@@ -45,7 +47,7 @@ void set_options(tcp::socket& socket) {
 class Socket final : public HttpSocket, public std::enable_shared_from_this<Socket> {
  public:
   Socket(asio::io_context& loop, const HttpOrigin& origin, ssl::context* tls)
-      : origin_(origin), tcp_(loop), resolver_(loop), timer_(loop), tls_context_(tls) {}
+      : loop_(loop), origin_(origin), tcp_(loop), timer_(loop), tls_context_(tls) {}
 
   void connect(OnConnected on_connected) override {
     on_connected_ = std::move(on_connected);
@@ -63,14 +65,14 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
                to.host.ends_with(".localhost")) {  // by definition; no lookup needed
       endpoints_ = {{asio::ip::address_v4::loopback(), to.port}, {asio::ip::address_v6::loopback(), to.port}};
     } else {
-      resolver_.async_resolve(to.host, std::to_string(to.port),
-                              [self = shared_from_this()](const error_code& failed, const auto& found) {
-                                if (self->closed_) return;
-                                if (failed)
-                                  return self->give_up("its name can't be resolved: " + failed.message());
-                                for (const auto& entry : found) self->endpoints_.push_back(entry.endpoint());
-                                self->try_next("its name has no address");
-                              });
+      NameLookup::of(loop_).look_up(
+          to.host, to.port, [weak = weak_from_this()](const error_code& failed, const auto& found) {
+            const auto self = weak.lock();
+            if (!self || self->closed_) return;
+            if (failed) return self->give_up("its name can't be resolved: " + failed.message());
+            self->endpoints_.assign(found.begin(), found.end());
+            self->try_next("its name has no address");
+          });
       return;
     }
     try_next({});
@@ -114,7 +116,6 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     closed_ = true;
     on_connected_ = nullptr;
     timer_.cancel();
-    resolver_.cancel();
     error_code ignored;
     tcp_.close(ignored);
   }
@@ -241,10 +242,10 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     });
   }
 
+  asio::io_context& loop_;
   const HttpOrigin& origin_;
   std::optional<AddressKind> peer_;
   tcp::socket tcp_;
-  tcp::resolver resolver_;
   asio::steady_timer timer_;
   ssl::context* tls_context_;
   std::optional<ssl::stream<tcp::socket&>> tls_;

@@ -1,6 +1,5 @@
 #include "world/calls_reader.h"
 
-#include <signal.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include <thread>
 #include <utility>
 
+#include "base/no_signals.h"
 #include "journal/journal_reader.h"
 #include "journal/kept_calls.h"
 
@@ -106,12 +106,8 @@ void CallsReader::read(const ServerConfig& config, std::function<void(CallsToChe
       if (way->loop != nullptr) then(std::move(calls));
     });
   };
-  // Signals are the event loop's.
-  sigset_t all;
-  sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
+    const NoSignals signals_are_for_the_loop;
     std::thread([config, tell] {
       CallsToCheck calls = std::unexpected("they can't be read");
       try {
@@ -124,7 +120,6 @@ void CallsReader::read(const ServerConfig& config, std::function<void(CallsToChe
   } catch (const std::exception& error) {
     tell(std::unexpected(error.what()));
   }
-  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 }  // namespace mcpivot
