@@ -151,10 +151,10 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     const auto keep = exchange_;
     keep->on_begun();
     if (state != State::busy) return;
+    // What it writes from and reads into must stay until the operation has ended, which is after close().
     socket_->write(out_, body_ ? std::string_view(*body_) : std::string_view(),
-                   [weak = weak_from_this()](const error_code& error, std::size_t count) {
-                     auto self = weak.lock();
-                     if (!self || self->state != State::busy) return;
+                   [self = shared_from_this()](const error_code& error, std::size_t count) {
+                     if (self->state != State::busy) return;
                      self->written_ = true;
                      self->body_.reset();
                      if (self->out_.capacity() > most_room) std::string().swap(self->out_);
@@ -174,9 +174,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     reading_ = true;
     socket_->read_some(
         {in_.data() + filled_, in_.size() - filled_},
-        [weak = weak_from_this()](const error_code& error, std::size_t count) {
-          auto self = weak.lock();
-          if (!self) return;
+        [self = shared_from_this()](const error_code& error, std::size_t count) {
           self->reading_ = false;
           if (self->state == State::closed) return;
           // The parser may have stopped anywhere: this answer is lost.

@@ -8,8 +8,11 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
 #include <boost/asio/write.hpp>
+#include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,6 +85,64 @@ std::shared_ptr<Listener> answered(const std::vector<std::string>& pieces) {
   while (!listener->ended() && loop.run_one_for(std::chrono::seconds(20)) > 0) continue;
   client.close();
   return listener;
+}
+
+// A socket on which nothing ever moves; its operations end when the test says so.
+class StuckSocket final : public HttpSocket {
+ public:
+  explicit StuckSocket(std::vector<OnBytes>& operations) : operations_(operations) {}
+  void connect(OnConnected on_connected) override { connected = std::move(on_connected); }
+  void read_some(std::span<char>, OnBytes on_bytes) override { operations_.push_back(std::move(on_bytes)); }
+  void write(std::string_view, std::string_view, OnBytes on_bytes) override {
+    operations_.push_back(std::move(on_bytes));
+  }
+  bool closed_by_peer() override { return false; }
+  std::optional<AddressKind> peer() const override { return std::nullopt; }
+  void close() override {}
+
+  OnConnected connected;
+
+ private:
+  std::vector<OnBytes>& operations_;
+};
+
+class StuckDialer final : public HttpDialer {
+ public:
+  explicit StuckDialer(std::vector<HttpSocket::OnBytes>& operations) : operations_(operations) {
+    origin_.url = *parse_url("http://127.0.0.1:1/");
+  }
+  std::shared_ptr<HttpSocket> socket() override {
+    auto made = std::make_shared<StuckSocket>(operations_);
+    last = made;
+    return made;
+  }
+  const HttpOrigin& origin() const override { return origin_; }
+
+  std::weak_ptr<StuckSocket> last;
+
+ private:
+  std::vector<HttpSocket::OnBytes>& operations_;
+  HttpOrigin origin_;
+};
+
+// A TLS operation may still use its buffers after its socket was closed.
+TEST(HttpClient, a_connection_stays_until_its_operations_have_ended) {
+  boost::asio::io_context loop;
+  std::vector<HttpSocket::OnBytes> operations;
+  auto dialer = std::make_unique<StuckDialer>(operations);
+  StuckDialer& made = *dialer;
+  std::weak_ptr<StuckSocket> socket;
+  {
+    HttpClient client(loop, std::move(dialer), "");
+    client.send({.method = "GET", .target = "/", .headers = {}, .body = {}}, std::make_shared<Listener>());
+    socket = made.last;
+    ASSERT_FALSE(socket.expired());
+    std::exchange(socket.lock()->connected, nullptr)("");
+    EXPECT_EQ(operations.size(), 2U) << "it writes and reads";
+  }
+  EXPECT_FALSE(socket.expired()) << "its connection has the buffers";
+  operations.clear();
+  EXPECT_TRUE(socket.expired());
 }
 
 TEST(HttpClient, a_100_continue_is_skipped) {

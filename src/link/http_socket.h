@@ -27,8 +27,9 @@ class HttpSocket {
 
   virtual ~HttpSocket() = default;
   virtual void connect(OnConnected on_connected) = 0;
+  // `room` must stay valid until `on_bytes` is destroyed: closing doesn't end an operation at once.
   virtual void read_some(std::span<char> room, OnBytes on_bytes) = 0;
-  // All of both. They must stay valid until then.
+  // All of both, which must stay valid likewise.
   virtual void write(std::string_view head, std::string_view body, OnBytes on_bytes) = 0;
   // Whether the peer has closed it.
   virtual bool closed_by_peer() = 0;
