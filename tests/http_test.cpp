@@ -145,6 +145,21 @@ TEST(HttpSession, redirects_on_the_same_origin_are_followed) {
   EXPECT_EQ(client.call_text("echo", {{"text", "there"}}), "there");
 }
 
+// Otherwise it would wait for the very call that waits for it.
+TEST(HttpSession, a_redirected_answer_to_the_daemon_waits_for_no_call) {
+  FakeDaemon daemon({"--redirect", "/elsewhere"});
+  Client client(to(daemon.url()));
+  client.initialize();
+  ASSERT_TRUE(wait_status(client, "own stream", "open"));
+  const std::int64_t id = client.send_call("ask");
+  const json::object question = client.expect_request("roots/list");
+  constexpr std::size_t fill_all_connections = 126;  // of 128, with the call and the stream
+  for (std::size_t i = 0; i < fill_all_connections; ++i) client.send_call("hold");
+  ASSERT_TRUE(wait_until([&] { return daemon.times("1 hold {}") == fill_all_connections; }, soon()));
+  client.answer(question, {{"roots", json::array{}}});
+  EXPECT_FALSE(is_error(client.await(id)));
+}
+
 // ---- The daemon goes away and returns.
 
 TEST(HttpDaemonAway, waiting_requests_are_answered_in_order_when_it_is_back) {

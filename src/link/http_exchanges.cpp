@@ -422,9 +422,10 @@ void HttpLink::Call::resume_stream() {
 HttpLink::Brief::Brief(std::shared_ptr<HttpLink> link, Outgoing outgoing)
     : Exchange(std::move(link)), outgoing_(std::move(outgoing)) {}
 
-void HttpLink::Brief::post() {
+void HttpLink::Brief::post(const std::string& redirected_to) {
   token_ = link_->token();
   HttpRequest request = link_->request(outgoing_);
+  if (!redirected_to.empty()) request.target = redirected_to;
   request.brief = true;
   request.patience = brief_patience;
   link_->client_->send(std::move(request), shared_from_this());
@@ -444,11 +445,7 @@ void HttpLink::Brief::on_done() {
   if (is_forgotten()) return link_->forget_session(outgoing_.position);
   if (is_down()) return link_->down(outgoing_.position, complaint());
   if (is_redirect()) {
-    if (const auto target = redirected()) {
-      HttpRequest request = link_->request(outgoing_);
-      request.target = *target;
-      return link_->client_->send(std::move(request), self);
-    }
+    if (const auto target = redirected()) return post(*target);
   }
   const auto authorized = [self](const std::expected<void, Authorizer::Refusal>& outcome) {
     if (self->link_->ended_) return;

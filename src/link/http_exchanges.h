@@ -94,7 +94,7 @@ class HttpLink::Call final : public Exchange, public std::enable_shared_from_thi
 class HttpLink::Brief final : public Exchange, public std::enable_shared_from_this<Brief> {
  public:
   Brief(std::shared_ptr<HttpLink> link, Outgoing outgoing);
-  void post();
+  void post(const std::string& redirected_to = {});
 
  private:
   void on_begun() override;
