@@ -118,11 +118,13 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   // The exchange must end within this time.
   void hurry(milliseconds patience) {
     timer_.cancel();
+    ++patience_;
     if (patience.count() == 0) return;
     timer_.expires_after(patience);
-    timer_.async_wait([weak = weak_from_this()](const error_code& error) {
+    timer_.async_wait([weak = weak_from_this(), number = patience_](const error_code& error) {
       auto self = weak.lock();
-      if (!error && self && self->state == State::busy)
+      // If time was up together with something else, such as the end of the exchange, it can't be cancelled.
+      if (!error && self && self->state == State::busy && self->patience_ == number)
         self->fail({HttpFailure::late, "it did not answer in time"});
     });
   }
@@ -235,7 +237,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
     if (head_told_ || !parser_->is_header_done() || parser_->head.status / 100 == 1) return;
     head_told_ = true;
     parser_->head.from = socket_->peer();
-    timer_.cancel();
+    hurry(milliseconds(0));
     const auto keep = exchange_;  // it may drop us
     keep->on_head(parser_->head);
   }
@@ -254,7 +256,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
       return read_on();
     }
     const auto exchange = std::exchange(exchange_, nullptr);
-    timer_.cancel();
+    hurry(milliseconds(0));
     standing = false;
     const auto self = shared_from_this();
     // Bytes after a complete answer don't belong to any exchange.
@@ -288,6 +290,7 @@ class HttpClient::Connection : public std::enable_shared_from_this<Connection> {
   HttpClient& client_;
   std::shared_ptr<HttpSocket> socket_;
   boost::asio::steady_timer timer_;
+  std::uint64_t patience_ = 0;  // counts the settings of the timer
   std::shared_ptr<HttpExchange> exchange_;
   std::optional<AnswerParser> parser_;
   std::string out_;

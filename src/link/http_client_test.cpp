@@ -7,6 +7,7 @@
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/read_until.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <memory>
 #include <optional>
@@ -218,6 +219,50 @@ TEST(HttpClient, short_and_long_bodies_arrive_complete) {
     const std::string head = "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n";
     EXPECT_TRUE(came == head + *body) << size << ": " << came.substr(0, 200);
   }
+}
+
+// As when mcpivot was stopped for a while (SIGSTOP, a debugger, a virtual machine that was paused).
+TEST(HttpClient, patience_that_ends_together_with_its_exchange_is_not_held_against_the_next_one) {
+  constexpr std::chrono::milliseconds patience{50};
+  boost::asio::io_context loop;
+  tcp::acceptor acceptor(loop, {boost::asio::ip::address_v4::loopback(), 0});
+  tcp::socket peer(loop);
+  std::array<char, 4096> request{};
+  const auto answer = [&] {
+    static constexpr std::string_view fine = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    boost::asio::write(peer, boost::asio::buffer(fine));
+  };
+  acceptor.async_accept(peer, [&](const auto&) {
+    peer.async_read_some(boost::asio::buffer(request), [&](const auto&, auto) {
+      answer();
+      boost::asio::steady_timer(loop, 2 * patience).wait();  // the event loop stands still
+      peer.async_read_some(boost::asio::buffer(request), [&](const auto&, auto) { answer(); });
+    });
+  });
+  HttpOrigin origin;
+  origin.url = *parse_url("http://127.0.0.1:" + std::to_string(acceptor.local_endpoint().port()) + "/");
+  HttpClient client(loop, std::move(*HttpDialer::make(loop, origin)), "");
+  const auto second = std::make_shared<Listener>();
+  class First final : public HttpExchange {
+   public:
+    First(HttpClient& client, std::shared_ptr<Listener> next) : client_(client), next_(std::move(next)) {}
+    void on_head(const HttpHead&) override {}
+    void on_body(std::string_view) override {}
+    void on_done() override {
+      client_.send({.method = "GET", .target = "/", .headers = {}, .body = {}}, next_);
+    }
+    void on_failed(const HttpFailure& failure) override { ADD_FAILURE() << failure.text; }
+
+   private:
+    HttpClient& client_;
+    std::shared_ptr<Listener> next_;
+  };
+  client.send({.method = "GET", .target = "/", .headers = {}, .body = {}, .patience = patience},
+              std::make_shared<First>(client, second));
+  while (!second->ended() && loop.run_one_for(std::chrono::seconds(20)) > 0) continue;
+  client.close();
+  EXPECT_FALSE(second->failure.has_value()) << second->failure->text;
+  EXPECT_TRUE(second->done);
 }
 
 TEST(HttpClient, anything_but_http_is_reported_as_such) {

@@ -136,6 +136,8 @@ class Socket final : public HttpSocket, public std::enable_shared_from_this<Sock
     timer_.async_wait([weak = weak_from_this()](const error_code& stopped) {
       auto self = weak.lock();
       if (stopped || !self || self->closed_) return;
+      // It has connected, or given up, or tries the next address: time was up at the same moment.
+      if (!self->on_connected_ || self->timer_.expiry() > std::chrono::steady_clock::now()) return;
       self->late_ = true;
       error_code ignored;
       self->tcp_.close(ignored);  // pending operations fail now

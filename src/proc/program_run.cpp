@@ -49,7 +49,8 @@ void ProgramRun::start(Plan plan) {
   timer_.expires_after(plan_.time_limit);
   timer_.async_wait([weak = weak_from_this()](const boost::system::error_code& error) {
     auto self = weak.lock();
-    if (!error && self) self->stop(self->plan_.over_limit);
+    // It may have ended just as the time was up.
+    if (!error && self && !self->status_) self->stop(self->plan_.over_limit);
   });
 }
 
