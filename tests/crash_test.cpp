@@ -131,6 +131,9 @@ TEST(Crash, a_call_of_a_tool_that_declares_itself_safe_is_retried) {
     const json::object answer = client.await(call);
     EXPECT_FALSE(is_error(answer));
     EXPECT_EQ(own_text(answer), "hello");
+    EXPECT_THAT(text_of(answer),
+                AllOf(HasSubstr("was killed by SIGKILL"), HasSubstr("while running the tool \"echo\"."),
+                      HasSubstr("The call is safe to repeat, so mcpivot retried it.")));
     EXPECT_THAT(client.answers, IsEmpty());
   }
 }
@@ -140,8 +143,15 @@ TEST(Crash, a_call_that_always_kills_the_server_is_retried_only_once) {
   client.initialize();
   const json::object answer = client.call("crash");
   EXPECT_TRUE(is_error(answer));
-  EXPECT_THAT(text_of(answer), HasSubstr("SIGABRT"));
-  EXPECT_EQ(own(client, "echo", {{"text", "again"}}), "again");
+  EXPECT_THAT(text_of(answer), AllOf(HasSubstr("(generation 2) was killed by SIGABRT"),
+                                     HasSubstr("The call may have taken effect; mcpivot retried it once and "
+                                               "will not retry it again.")));
+  const json::object next = client.call("echo", {{"text", "again"}});
+  EXPECT_EQ(own_text(next), "again");
+  EXPECT_THAT(text_of(next),
+              AllOf(HasSubstr("(generation 1) was killed by SIGABRT"),
+                    HasSubstr("while running the tool \"crash\".\nThe call is safe to repeat, so "
+                              "mcpivot retried it.")));
   EXPECT_THAT(lines_of(client.directory() / "journal"), SizeIs(3));
   EXPECT_THAT(client.answers, IsEmpty());
 }

@@ -165,6 +165,11 @@ void tell_crashes(Page& page) {
   add("`pivot_restart`:", client.call("pivot_restart"));
   add("`pivot_restart` with `stop`:", client.call("pivot_restart", {{"stop", true}}));
   add("The next call starts it:", client.call("echo", {{"text", "hello"}}));
+  Client safe({.options = {"--name", "dev"}, .server = {"--hint", "crash=readOnlyHint"}});
+  safe.initialize();
+  page.add("A call that is safe to repeat (its tool has `readOnlyHint`) crashes the server twice:", safe,
+           safe.call("crash"));
+  page.add("The next call:", safe, safe.call("echo", {{"text", "hello"}}));
 }
 
 void tell_failed_starts(Page& page) {

@@ -56,6 +56,24 @@ std::string block(std::string_view title, const std::vector<std::string>& lines,
   return text;
 }
 
+bool may_have_had_an_effect(const Fate& fate) {
+  return fate.reached || fate.retries > 0;
+}
+
+std::string times_text(int times) {
+  return times == 1 ? "once" : times == 2 ? "twice" : fmt::format("{} times", times);
+}
+
+std::string fate_text(const Fate& fate, const KindTraits& traits) {
+  if (fate.again == 1) return "The call is safe to repeat, so mcpivot retried it.";
+  if (fate.again > 1)
+    return fmt::format("{} requests in flight were safe to repeat, so mcpivot retried them.", fate.again);
+  if (!may_have_had_an_effect(fate)) return "The call never reached the server and had no effect.";
+  return fate.retries == 0 ? fmt::format("{}; mcpivot did not retry it.", traits.unsure)
+                           : fmt::format("{}; mcpivot retried it {} and will not retry it again.",
+                                         traits.unsure, times_text(fate.retries));
+}
+
 std::string logs_text(const ControlNames& tools) {
   return tools.logs.empty() ? std::string() : fmt::format(" {} shows all of its stderr.", tools.logs);
 }
@@ -95,15 +113,15 @@ std::string telling_lines(const std::vector<std::string>& lines) {
   return text;
 }
 
-std::string crash_report(const Death& death, std::string_view doing, std::string_view fate) {
+std::string crash_report(const Death& death, std::string_view doing, std::optional<Fate> fate) {
   std::string text = fmt::format("[mcpivot] {}", headline(death));
   if (!doing.empty()) text += fmt::format(", while {}", doing);
   text += ".\n";
-  if (!fate.empty()) text += fmt::format("{}\n", fate);
+  if (fate) text += fate_text(*fate, *death.traits) + "\n";
   if (!death.because.empty()) return text;
   if (death.traits->comes_and_goes)
     return text +
-           (fate == death.traits->unsure
+           (fate && may_have_had_an_effect(*fate)
                 ? "Next: check whether the call took effect before you repeat it. mcpivot reconnects by "
                   "itself."
                 : "Next: repeat the call. mcpivot reconnects by itself.");

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,8 +56,14 @@ std::string headline(const Death& death);
 // there are none.
 std::string telling_lines(const std::vector<std::string>& lines);
 
-// For the client whose request was lost: `doing` says which ("running the tool "x""), `fate` what became of
-// it.
-std::string crash_report(const Death& death, std::string_view doing, std::string_view fate);
+// What became of requests in flight.
+struct Fate {
+  bool reached = true;    // the server, this time
+  int retries = 0;        // before this
+  std::size_t again = 0;  // how many are being retried now; 0: it is lost
+};
+
+// `doing` says what the server was doing ("running the tool "x""), if the reader may know.
+std::string crash_report(const Death& death, std::string_view doing = {}, std::optional<Fate> fate = {});
 
 }  // namespace mcpivot

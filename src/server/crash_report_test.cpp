@@ -16,7 +16,7 @@ TEST(CrashReport, says_what_died_how_and_during_which_call) {
   death.how = "was killed by SIGSEGV";
   death.after = std::chrono::seconds(45);
   death.stderr_lines = {"hello", "panic: boom", "at x.rs:1"};
-  const std::string text = crash_report(death, "running the tool \"x\"", process_traits.unsure);
+  const std::string text = crash_report(death, "running the tool \"x\"", Fate{});
   EXPECT_THAT(
       text, HasSubstr("[mcpivot] \"dev\" (generation 2) was killed by SIGSEGV after 45 s, while running the "
                       "tool \"x\"."));
@@ -46,7 +46,7 @@ TEST(CrashReport, a_server_killed_from_outside_needs_no_fix) {
   Death death;
   death.how = "was killed by SIGTERM";
   death.from_outside = true;
-  const std::string text = crash_report(death, {}, {});
+  const std::string text = crash_report(death);
   EXPECT_THAT(text, HasSubstr("It is restarting. The signal came from outside the server, so there is "
                               "nothing to fix in it."));
   EXPECT_THAT(text, Not(HasSubstr("Next:")));
@@ -55,9 +55,21 @@ TEST(CrashReport, a_server_killed_from_outside_needs_no_fix) {
 TEST(CrashReport, says_that_a_call_that_never_reached_a_daemon_can_be_repeated) {
   Death death;
   death.traits = &daemon_traits;
-  EXPECT_THAT(crash_report(death, {}, "It had no effect."), HasSubstr("Next: repeat the call."));
-  EXPECT_THAT(crash_report(death, {}, daemon_traits.unsure),
+  EXPECT_THAT(crash_report(death, {}, Fate{.reached = false}), HasSubstr("Next: repeat the call."));
+  EXPECT_THAT(crash_report(death, {}, Fate{}),
               HasSubstr("Next: check whether the call took effect before you repeat it."));
+}
+
+TEST(CrashReport, says_whether_the_call_was_retried) {
+  Death death;
+  death.traits = &daemon_traits;
+  EXPECT_THAT(crash_report(death, {}, Fate{.retries = 1}),
+              HasSubstr("may have taken effect; mcpivot retried it once and will not retry it again."));
+  const std::string tried_before = crash_report(death, {}, Fate{.reached = false, .retries = 5});
+  EXPECT_THAT(tried_before, HasSubstr("mcpivot retried it 5 times and will not retry it again."));
+  EXPECT_THAT(tried_before, HasSubstr("Next: check whether the call took effect"));
+  EXPECT_THAT(crash_report(death, {}, Fate{.again = 3}),
+              HasSubstr("\n3 requests in flight were safe to repeat, so mcpivot retried them.\n"));
 }
 
 TEST(CrashReport, shows_the_first_error_and_the_end_of_a_long_stderr) {

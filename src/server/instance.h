@@ -362,9 +362,15 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   std::string why_not_ready() const;
   void release_waiting();
   void release_signing_in();
+  struct Settled {
+    std::vector<ClientId> told{};
+    std::size_t retried = 0;      // though they had reached the server
+    std::string retried_first{};  // what it was doing for the first of them
+  };
   // What a generation leaves unanswered is retried, once, where that does no harm (and if `again` allows it
-  // at all); otherwise its sender is told. Returns whose requests were not retried.
-  std::vector<ClientId> settle_open(Generation& generation, const Death& death, bool again);
+  // at all); otherwise its sender is told.
+  Settled settle_open(Generation& generation, const Death& death, bool again);
+  std::string crash_notice(const Death& death, const Settled& settled) const;
   bool settle(const Generation& generation, Generation::Open& open, const Death& death, bool again);
   void refuse(Asker asker, const Message& message, const std::string& why);
   void refuse_unsigned(Asker asker, const Message& message, const std::string& why) const;

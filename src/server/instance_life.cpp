@@ -255,8 +255,8 @@ void Instance::on_crash(const Death& death, const Backend::Ending& ending) {
   count_young_death(*current_, death.after < death.traits->young);
   happens(Life::Lost{loss.words}, [this, dead = current_, death, crash = loss.crash] {
     current_.reset();
-    const std::vector<ClientId> told = settle_open(*dead, death, true);
-    if (crash) add_notice(crash_report(death, {}, {}), told);
+    const Settled settled = settle_open(*dead, death, true);
+    if (crash) add_notice(crash_notice(death, settled), settled.told);
     watcher_.on_writable(*this);  // no client may wait for a dead server to read
   });
 }
@@ -304,23 +304,31 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
           .because = {}};
 }
 
-std::vector<ClientId> Instance::settle_open(Generation& generation, const Death& death, bool again) {
+Instance::Settled Instance::settle_open(Generation& generation, const Death& death, bool again) {
   remember_lost(generation, death);
   Death brief = death;
   brief.stderr_lines.clear();
   brief.tells_stderr = false;
-  std::vector<ClientId> told;
+  Settled settled;
   for (Generation::Open& open : generation.take_open())
-    if (settle(generation, open, told.size() < FewAtOnce::most ? death : brief, again))
-      told.push_back(open.request.origin.client);
-  return told;
+    if (settle(generation, open, settled.told.size() < FewAtOnce::most ? death : brief, again))
+      settled.told.push_back(open.request.origin.client);
+    else if (open.reached_the_server && ++settled.retried == 1)
+      settled.retried_first = describe(open.request);
+  return settled;
+}
+
+// What one client asked of a shared server is nothing that the others are told.
+std::string Instance::crash_notice(const Death& death, const Settled& settled) const {
+  if (settled.retried == 0 || is_shared()) return crash_report(death);
+  return crash_report(death, settled.retried == 1 ? settled.retried_first : std::string(),
+                      Fate{.again = settled.retried});
 }
 
 // Clients whose calls were parked can't be told now: they are told when they come back.
 void Instance::remember_lost(const Generation& generation, const Death& death) {
   for (std::string& state : generation.parked_states())
-    lost_calls_.add(std::move(state), crash_report(death, "waiting for the client's input",
-                                                   generation.backend().traits().unsure));
+    lost_calls_.add(std::move(state), crash_report(death, "waiting for the client's input", Fate{}));
 }
 
 bool Instance::settle(const Generation& generation, Generation::Open& open, const Death& death, bool again) {
@@ -342,9 +350,8 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
     }
     return false;
   }
-  const std::string_view fate =
-      reached ? traits.unsure : "The call never reached the server and had no effect.";
-  const std::string words = crash_report(death, describe(request), fate);
+  const std::string words =
+      crash_report(death, describe(request), Fate{.reached = reached, .retries = request.sent_before});
   count_failure(request);
   clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));
   return true;

@@ -23,30 +23,28 @@ struct KindTraits {
 };
 
 // A process dies, and we restart it: at once, but with a delay after the second early death in a row.
-inline constexpr KindTraits process_traits{
-    .comes_and_goes = false,
-    .absent = "is not running",
-    .life = "generation",
-    .before_ready = " before it was ready",
-    .comes_back = "after a crash",
-    .after_kill = "after it was killed from outside",
-    .unsure = "The call may have taken effect; mcpivot did not retry it.",
-    .garbage = "stdout",
-    .most_tries = 1,
-    .young = std::chrono::seconds(5)};
+inline constexpr KindTraits process_traits{.comes_and_goes = false,
+                                           .absent = "is not running",
+                                           .life = "generation",
+                                           .before_ready = " before it was ready",
+                                           .comes_back = "after a crash",
+                                           .after_kill = "after it was killed from outside",
+                                           .unsure = "The call may have taken effect",
+                                           .garbage = "stdout",
+                                           .most_tries = 1,
+                                           .young = std::chrono::seconds(5)};
 
 // A daemon comes and goes on its own. It may be lost in steps: a connection, then the next one, then the
 // session; requests that are safe to repeat are retried after each. And it may be back at any moment.
-inline constexpr KindTraits daemon_traits{
-    .comes_and_goes = true,
-    .absent = "is away",
-    .life = "session",
-    .before_ready = "",
-    .comes_back = "reconnected",
-    .after_kill = "reconnected",
-    .unsure = "Outcome unknown: the call may have taken effect; mcpivot did not retry it.",
-    .garbage = "no message",
-    .most_tries = 5,
-    .young = std::chrono::seconds(1)};
+inline constexpr KindTraits daemon_traits{.comes_and_goes = true,
+                                          .absent = "is away",
+                                          .life = "session",
+                                          .before_ready = "",
+                                          .comes_back = "reconnected",
+                                          .after_kill = "reconnected",
+                                          .unsure = "Outcome unknown: the call may have taken effect",
+                                          .garbage = "no message",
+                                          .most_tries = 5,
+                                          .young = std::chrono::seconds(1)};
 
 }  // namespace mcpivot
