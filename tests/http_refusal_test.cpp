@@ -123,6 +123,18 @@ TEST(HttpRefusal, an_address_without_mcp_is_reported_at_once) {
                                           HasSubstr("\"url\""), Not(HasSubstr("away"))));
 }
 
+// Nothing was sent, and time alone changes nothing.
+TEST(HttpRefusal, a_missing_variable_is_reported_with_what_to_do_and_no_promise_to_reconnect) {
+  const FakeDaemon daemon;
+  Client client(to(daemon.url(), {"--header", "Authorization: Bearer ${MCPIVOT_TEST_UNSET}"}));
+  client.initialize();
+  const std::string said = refused_call(client);
+  EXPECT_THAT(said, HasSubstr("server \"app\" can't be used: "));
+  EXPECT_THAT(said,
+              testing::EndsWith("the header Authorization needs the environment variable MCPIVOT_TEST_UNSET, "
+                                "which is not set; set it where mcpivot is started"));
+}
+
 TEST(HttpRefusal, a_handshake_rejected_in_both_eras_is_reported_with_the_servers_message) {
   const FakeDaemon daemon({"--reject", "Unsupported protocol version: 2025-11-25", "--no-stream"});
   Client client(patient(daemon.url()));

@@ -168,6 +168,19 @@ TEST(HttpRestart, without_a_stop_opens_a_new_session_with_the_same_daemon) {
   EXPECT_EQ(client.call_text("echo", {{"text", "x"}}), "x");
 }
 
+TEST(HttpRestart, of_a_daemon_that_is_away_says_so_and_what_to_do) {
+  FakeDaemon daemon;
+  Client client({.options = {"--name", "app", "--url", daemon.url()}});
+  client.initialize();
+  daemon.kill();
+  const json::object answer = client.call("pivot_restart");
+  EXPECT_TRUE(is_error(answer));
+  EXPECT_THAT(text_of(answer),
+              AllOf(testing::StartsWith("[mcpivot] \"app\" is away: it could not be reached at "),
+                    testing::EndsWith("\nNext: start it, then call again; mcpivot reconnects by "
+                                      "itself.")));
+}
+
 TEST(HttpRebuild, builds_then_stops_then_starts) {
   const Unstarted daemon;
   const std::string built = daemon.directory() / "built";

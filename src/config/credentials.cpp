@@ -56,8 +56,10 @@ std::expected<Credentials, std::string> Credentials::from_headers(const std::vec
       } else if (otherwise != std::string_view::npos) {
         value += fallback;
       } else {
-        return std::unexpected(fmt::format(
-            "the header {} needs the environment variable {}, which is not set", header.name, name));
+        return std::unexpected(
+            fmt::format("the header {} needs the environment variable {}, which is not set; set it where "
+                        "mcpivot is started",
+                        header.name, name));
       }
     }
     if (std::ranges::any_of(value, [](unsigned char c) { return (c < ' ' && c != '\t') || c == 0x7f; }))

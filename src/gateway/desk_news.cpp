@@ -148,17 +148,10 @@ std::string Desk::words_of_trouble() const {
   const std::string_view why = all.substr(0, all.find('\n'));
   std::string_view lines = all.substr(why.size());  // of its stderr
   while (lines.ends_with('\n')) lines.remove_suffix(1);
-  std::string text =
-      lone().life().is_refused()
-          ? fmt::format(
-                "The MCP server \"{}\" behind mcpivot can't be used: {}. Its tools will appear when it "
-                "works{}.",
-                lone().name(), why,
-                tools.restart.empty() ? std::string() : fmt::format("; {} tries again", tools.restart))
-          : fmt::format(
-                "The MCP server \"{}\" behind mcpivot is not running: {}. Its tools will appear when it "
-                "runs.",
-                lone().name(), why);
+  const bool waits_for_us = lone().life().is_refused() && !tools.restart.empty();
+  std::string text = fmt::format(
+      "The MCP server \"{}\" behind mcpivot {}: {}. Its tools will appear when it works{}.", lone().name(),
+      lone().absence(), why, waits_for_us ? fmt::format("; {} tries again", tools.restart) : std::string());
   if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
   text += lines;

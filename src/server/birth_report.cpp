@@ -56,14 +56,14 @@ std::string birth_report(const BirthNews& news) {
   return text;
 }
 
-std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
-                           std::string_view next) {
+std::string failure_report(std::string_view server, std::string_view trouble, std::string_view why,
+                           std::optional<int> serving, std::string_view next) {
   while (why.ends_with('\n')) why.remove_suffix(1);
   std::string text =
       serving
           ? fmt::format("[mcpivot] the new generation of \"{}\" failed: {}\nGeneration {} is still serving.",
                         server, why, *serving)
-          : fmt::format("[mcpivot] \"{}\" failed to start: {}", server, why);
+          : fmt::format("[mcpivot] \"{}\" {}: {}", server, trouble, why);
   if (!next.empty()) text += fmt::format("\n{}", next);
   return text;
 }

@@ -52,9 +52,10 @@ struct BirthNews {
 };
 std::string birth_report(const BirthNews& news);
 
-// `serving`: the generation that is still serving. `next`: a line that says what to do; may be empty.
-std::string failure_report(std::string_view server, std::string_view why, std::optional<int> serving,
-                           std::string_view next);
+// `trouble`: "failed to start", if none serves. `serving`: the generation that is still serving. `next`: a
+// line that says what to do; may be empty.
+std::string failure_report(std::string_view server, std::string_view trouble, std::string_view why,
+                           std::optional<int> serving, std::string_view next);
 
 // For a generation that answers differently, or could not be checked, and waits until a user accepts it.
 // `checked`: see CheckReport.

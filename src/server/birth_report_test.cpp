@@ -93,9 +93,10 @@ TEST(BirthReport, has_one_line_for_each_problem) {
 }
 
 TEST(BirthReport, a_failure_says_what_still_serves_and_what_to_do_next) {
-  EXPECT_EQ(failure_report("dev", "it exited", {}, {}), "[mcpivot] \"dev\" failed to start: it exited");
+  EXPECT_EQ(failure_report("dev", "failed to start", "it exited", {}, {}),
+            "[mcpivot] \"dev\" failed to start: it exited");
   EXPECT_EQ(
-      failure_report("dev", "it exited\nstderr:\n", 3, "Next: fix the cause."),
+      failure_report("dev", {}, "it exited\nstderr:\n", 3, "Next: fix the cause."),
       "[mcpivot] the new generation of \"dev\" failed: it exited\nstderr:\nGeneration 3 is still serving.\n"
       "Next: fix the cause.");
 }

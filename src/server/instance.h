@@ -198,6 +198,8 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   bool failed_lately() const { return young_deaths_ > 0; }
   // Why it is not ready, in a sentence.
   std::string_view trouble() const { return life_.trouble(); }
+  // "is not running", "is away"; and "can't be used" of a daemon that answers, though with an error.
+  std::string_view absence() const;
   const Catalog& catalog() const { return offer_.catalog(); }
   // The server's own result of the handshake; empty before there was one.
   const std::string& initialize_result() const { return offer_.initialize_result(); }
@@ -399,7 +401,8 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   void watch_overdue_calls();
   std::string describe(const Generation::Requests::Request& request) const;
   Death describe_death(Generation& generation, std::string how) const;
-  NextStep next_step() const;
+  NextStep next_step(int generation) const;
+  std::string next_at_daemon(bool attempted) const;
 
   World& world_;
   Clients& clients_;

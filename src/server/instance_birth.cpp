@@ -161,6 +161,7 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
     if (!lines.empty()) why += fmt::format("\n{}", lines);
   }
   const int birth = birth_->facts().number;
+  const int generation = past_.starts;
   blame_replay();
   abandon_birth();
   Supervisor::Failure failure = supervisor().on_birth_failed({.number = past_.starts,
@@ -173,9 +174,16 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
   if (!failure.counts) --past_.starts;
   if (failure.postponed) return happens_first(Life::BirthPostponed{birth, *failure.postponed});
   if (!current_) ++young_deaths_;
-  std::string words =
-      failure_report(config_->name, failure.why, current_ ? std::optional(current_->number()) : std::nullopt,
-                     traits().comes_and_goes ? std::string() : next_line(next_step()));
+  const bool away = traits().comes_and_goes && status().away;
+  const std::string_view trouble = !traits().comes_and_goes ? "failed to start"
+                                   : away                   ? traits().absent
+                                                            : "can't be used";
+  // Nothing serves at a daemon that is away, whether we have noticed it or not.
+  const auto serving = current_ && !away ? std::optional(current_->number()) : std::nullopt;
+  std::string words = failure_report(config_->name, trouble, failure.why, serving,
+                                     !traits().comes_and_goes     ? next_line(next_step(generation))
+                                     : failure.refused || serving ? std::string()
+                                                                  : next_at_daemon(ran));
   happens_first(Life::BirthFailed{.birth = birth,
                                   .why = std::move(failure.why),
                                   .ran = ran,

@@ -278,9 +278,11 @@ std::string Instance::describe(const Generation::Requests::Request& request) con
                                              : fmt::format("answering {} for \"{}\"", method, name);
 }
 
-NextStep Instance::next_step() const {
+// What this generation wrote to stderr is mentioned only if it wrote something.
+NextStep Instance::next_step(int generation) const {
   using Saving = NextStep::Saving;
   NextStep next{.control = config_->control};
+  if (stderr_for_clients(generation).empty()) next.control.logs = {};
   if (!config_->watching) return next;
   const auto file = world_.files().program_of(config_->command);
   const bool restarts = !config_->watch.empty() || (file && !file->is_binary);
@@ -299,7 +301,7 @@ Death Instance::describe_death(Generation& generation, std::string how) const {
           .from_outside = false,
           .stderr_lines = stderr_for_clients(generation.number()),
           .tells_stderr = !is_shared(),
-          .next = next_step(),
+          .next = next_step(generation.number()),
           .traits = &generation.backend().traits(),
           .because = {}};
 }

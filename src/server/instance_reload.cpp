@@ -190,7 +190,7 @@ void Instance::on_built(const Build::Result& result) {
   ++past_.failed_builds;
   const std::string serving = current_ ? fmt::format("Generation {} is still serving.", current_->number())
                                        : "mcpivot is starting the last good server again.";
-  NextStep next = next_step();
+  NextStep next = next_step(past_.starts);
   next.control.logs = {};  // the build's output is all there is
   happens(Life::BuildFailed{fmt::format(
       "[mcpivot] the build of \"{}\" failed: it {} after {}: {}\n{}\n{}\n{}", config_->name, result.how,

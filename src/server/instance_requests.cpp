@@ -290,15 +290,16 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
   }
 }
 
-void Instance::refuse(Asker asker, const Message& message, const std::string& why) {
-  // A daemon that answers, though with an error.
+std::string_view Instance::absence() const {
   const bool is_up = traits().comes_and_goes && state() == State::failed && !status().away;
-  const bool is_unusable = !waits_for_predecessor() && (life_.is_refused() || is_up);
-  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name,
-                                  is_unusable               ? "can't be used"
-                                  : life_.is<Life::Ready>() ? "is being replaced"
-                                                            : traits().absent,
-                                  why);
+  return life_.is_refused() || is_up ? "can't be used" : traits().absent;
+}
+
+void Instance::refuse(Asker asker, const Message& message, const std::string& why) {
+  const std::string_view what = life_.is<Life::Ready>()   ? "is being replaced"
+                                : waits_for_predecessor() ? traits().absent
+                                                          : absence();
+  std::string words = fmt::format("[mcpivot] server \"{}\" {}: {}", config_->name, what, why);
   // If it was stopped, its stderr doesn't matter; and the report of a failed start already has it.
   const bool tells = state() != State::stopped && why.find('\n') == std::string::npos;
   const std::string lines = tells ? telling_lines(stderr_for_clients(past_.starts)) : std::string();
@@ -310,17 +311,25 @@ void Instance::refuse(Asker asker, const Message& message, const std::string& wh
     words += lines;
   }
   if (!ends() && traits().comes_and_goes && state() == State::failed && !life_.is_refused()) {
-    new_line();
-    words +=
-        fmt::format("Next: {}; mcpivot reconnects by itself.",
-                    config_->http.start.empty() && !is_up ? "start it, then call again" : "try again later");
+    const auto* const failed = life_.get<Life::Failed>();
+    const std::string next = next_at_daemon(failed == nullptr || failed->ran);
+    if (!next.empty()) new_line();
+    words += next;
   } else if (!ends() && !traits().comes_and_goes && state() != State::stopped) {
     new_line();
     words += failed_lately() || config_->control.status.empty()
-                 ? next_line(next_step())
+                 ? next_line(next_step(past_.starts))
                  : fmt::format("Next: try again later; {} shows its state.", config_->control.status);
   }
   clients_.refuse(asker, failure_answer(message.known, message.text(message.id), words));
+}
+
+// Nothing, if there was no attempt: the trouble is in what we were given, and says what to do.
+std::string Instance::next_at_daemon(bool attempted) const {
+  if (!attempted) return {};
+  const bool has_to_start_it = config_->http.start.empty() && status().away;
+  return fmt::format("Next: {}; mcpivot reconnects by itself.",
+                     has_to_start_it ? "start it, then call again" : "try again later");
 }
 
 void Instance::watch_overdue_calls() {
