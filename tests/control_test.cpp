@@ -8,6 +8,7 @@
 #include <fstream>
 #include <thread>
 
+#include "daemons.h"
 #include "lives.h"
 
 namespace harness {
@@ -307,6 +308,13 @@ TEST(Control, an_unreachable_daemon_is_shown_as_away_without_zeros) {
       wait_until([&] { return run(client, {"status"}).out.find(" away ") != std::string::npos; }, soon()));
   EXPECT_THAT(run(client, {"status", "gone"}).out,
               AllOf(HasSubstr("state: away\n"), Not(HasSubstr(": 0\n"))));
+}
+
+TEST(Control, the_table_has_no_pid_of_a_daemon) {
+  const FakeDaemon daemon;
+  Client client({.options = {"--url", daemon.url(), "--name", "app"}});
+  client.initialize();
+  EXPECT_THAT(run(client, {"status"}).out, testing::ContainsRegex("app +ready +yes +1 +- "));
 }
 
 TEST(Control, the_socket_is_private_and_removed_with_mcpivot) {

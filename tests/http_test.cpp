@@ -136,6 +136,7 @@ TEST(HttpSession, status_has_no_duplicates_and_does_not_call_a_sessions_end_a_ki
   EXPECT_EQ(std::ranges::adjacent_find(keys), keys.end());
   EXPECT_THAT(keys, AllOf(Contains("transport"), Contains("session"), Contains("connections")));
   EXPECT_THAT(keys, Not(Contains(HasSubstr("kill"))));
+  EXPECT_THAT(keys, AllOf(Contains("session age"), Not(Contains("uptime"))));
 }
 
 TEST(HttpSession, redirects_on_the_same_origin_are_followed) {

@@ -392,7 +392,7 @@ TEST(Looking, the_status_shows_what_is_running_and_what_happened) {
   EXPECT_THAT(client.call_text("pivot_status"),
               AllOf(HasSubstr("server: dev\n"), HasSubstr("state: ready\n"), HasSubstr("generation: 3\n"),
                     HasSubstr("starts: 3\n"), HasSubstr("crashes: 1\n"), HasSubstr("SIGABRT"),
-                    HasSubstr("builds: 1"), HasSubstr("last build: succeeded")));
+                    HasSubstr("builds: 1\n"), HasSubstr("last build: succeeded in ")));
 }
 
 TEST(Looking, the_logs_survive_restarts_and_can_be_shown_by_generation) {

@@ -149,6 +149,7 @@ TEST(Restart, a_failed_build_after_a_hangup_signal_is_reported_once) {
   client.initialize();
   client.child().signal(SIGHUP);
   ASSERT_TRUE(wait_until([&] { return !status_of(client, "last build").empty(); }, soon()));
+  EXPECT_THAT(status_of(client, "last build"), StartsWith("failed: it exited with code 1 after "));
   const json::object answer = client.call("echo", {{"text", "hello"}});
   EXPECT_THAT(text_of(answer), AllOf(HasSubstr("no cheese"), HasSubstr("Generation 1 is still serving")));
   EXPECT_EQ(own_text(answer), "hello");

@@ -15,12 +15,13 @@ namespace json = boost::json;
 
 constexpr std::size_t most_instances = 20;
 
-// In whole seconds.
+// In whole seconds; what is stored has no others.
 std::string time_in(const json::object& object, std::string_view key) {
   const json::value* const time = object.if_contains(key);
   if (time == nullptr) return "-";
-  return duration_text(
-      std::chrono::floor<std::chrono::seconds>(std::chrono::milliseconds(time->to_number<std::int64_t>())));
+  const auto whole =
+      std::chrono::floor<std::chrono::seconds>(std::chrono::milliseconds(time->to_number<std::int64_t>()));
+  return whole.count() == 0 ? "<1 s" : duration_text(whole);
 }
 
 std::size_t number_in(const json::object& object, std::string_view key) {

@@ -60,6 +60,13 @@ TEST(ClientTable, shows_sessions_and_profiles_if_there_is_room) {
   EXPECT_THAT(without, Not(HasSubstr("PROFILE")));
 }
 
+TEST(ClientTable, what_is_younger_than_a_second_is_shown_as_that) {
+  json::object young = client("alice", "", "x");
+  young["ageMs"] = 999;
+  EXPECT_THAT(client_table(status({young}, 1), std::nullopt),
+              AllOf(HasSubstr("<1 s"), Not(HasSubstr("0 ms"))));
+}
+
 TEST(ClientTable, is_empty_for_an_mcpivot_with_one_client) {
   EXPECT_EQ(client_table({{"servers", json::array()}}, std::nullopt), "");
 }

@@ -86,6 +86,7 @@ Row row_of(const json::object& server) {
   row.cells[in_flight] = text_in(server, "inFlight");
   row.cells[generation] = text_in(server, "generation");
   row.cells[pid] = text_in(server, "pid");
+  if (row.cells[pid] == "0") row.cells[pid] = "-";  // a daemon's isn't known
   row.cells[up] =
       uptime == nullptr ? "-" : duration_text(std::chrono::milliseconds(uptime->to_number<std::int64_t>()));
   row.cells[tools] = text_in(server, "tools");

@@ -52,7 +52,7 @@ json::object described(const Member& member, const Routes::Cost& cost) {
                       {"state", status.condition()},
                       {"trouble", status.trouble},
                       {"command", status.command},
-                      {"calls_itself", status.own_name},
+                      {"callsItself", status.own_name},
                       {"version", status.version},
                       {"protocol", status.protocol},
                       {"tools", cost.tools},

@@ -179,7 +179,7 @@ void Instance::build() {
 void Instance::on_built(const Build::Result& result) {
   const auto keep = std::exchange(build_, nullptr);
   ++past_.builds;
-  past_.last_build = fmt::format("{} in {}", result.ok ? "succeeded" : "failed: it " + result.how,
+  past_.last_build = fmt::format("{} {}", result.ok ? "succeeded in" : "failed: it " + result.how + " after",
                                  duration_text(result.took));
   log_info("{}: build {}", config_->name, past_.last_build);
   if (result.ok) {

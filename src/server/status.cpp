@@ -38,7 +38,7 @@ std::string Status::text() const {
   if (life) {
     line("generation", std::to_string(life->generation));
     if (life->pid != 0) line("pid", std::to_string(life->pid));
-    line("uptime", duration_text(life->uptime));
+    if (!daemon) line("uptime", duration_text(life->uptime));  // a daemon's isn't known
     line("start took", duration_text(past.last_start_took));
     line("in flight", std::to_string(life->in_flight));
   }
@@ -61,7 +61,8 @@ std::string Status::text() const {
     line("killed from outside", std::to_string(past.outside_deaths));
     line("last exit", past.last_exit);
   }
-  if (past.builds > 0) line("builds", fmt::format("{} ({} failed)", past.builds, past.failed_builds));
+  line("builds", past.failed_builds == 0 ? std::to_string(past.builds)
+                                         : fmt::format("{} ({} failed)", past.builds, past.failed_builds));
   line("last build", past.last_build);
   line("last check", past.last_check);
   line("held back", held);

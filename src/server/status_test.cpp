@@ -24,6 +24,18 @@ TEST(Status, omits_what_is_zero) {
   status.tools = 3;
   EXPECT_THAT(status.text(), AllOf(HasSubstr("starts: 1\n"), HasSubstr("tools: 3\n"), Not(HasSubstr(": 0\n")),
                                    Not(HasSubstr("crashes")), Not(HasSubstr("p50"))));
+  status.past.builds = 3;
+  EXPECT_THAT(status.text(), HasSubstr("builds: 3\n"));
+  status.past.failed_builds = 1;
+  EXPECT_THAT(status.text(), HasSubstr("builds: 3 (1 failed)\n"));
+}
+
+TEST(Status, of_a_daemon_has_the_age_of_the_session_and_no_uptime) {
+  Status status = status_of("ready");
+  status.life.emplace().uptime = std::chrono::seconds(7);
+  EXPECT_THAT(status.text(), HasSubstr("uptime: 7 s\n"));
+  status.daemon = true;
+  EXPECT_THAT(status.text(), Not(HasSubstr("uptime")));
 }
 
 TEST(Status, shows_how_the_tools_are_used) {

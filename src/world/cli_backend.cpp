@@ -186,8 +186,11 @@ void CliBackend::describe(const Describe& line) const {
              "{} mistakes in the schema{}", mistakes,
              config_->control.logs.empty() ? "" : fmt::format("; {} shows them", config_->control.logs)));
   const CallPool::Counts& counts = pool_->counts();
-  line("runs", fmt::format("{} ({} failed), {} running, {} waiting, at most {} at once", counts.calls,
-                           counts.failures, pool_->running(), pool_->waiting(), pool_->jobs()));
+  std::string runs = std::to_string(counts.calls);
+  if (counts.failures > 0) runs += fmt::format(" ({} failed)", counts.failures);
+  if (pool_->running() > 0) runs += fmt::format(", {} running", pool_->running());
+  if (pool_->waiting() > 0) runs += fmt::format(", {} waiting", pool_->waiting());
+  line("runs", runs + fmt::format(", at most {} at once", pool_->jobs()));
   if (counts.calls > 0)
     line("slowest call", fmt::format("{}, {}", counts.slowest_tool, duration_text(counts.slowest)));
 }
