@@ -221,6 +221,15 @@ TEST(Control, a_tool_can_be_shown_with_its_arguments_and_found_by_its_purpose) {
   EXPECT_THAT(nothing.out, HasSubstr("no tool matches \"zeppelin\" (searched"));
 }
 
+TEST(Control, a_search_in_vain_says_how_many_tools_there_are) {
+  Client client(
+      {.config = R"({"mcpServers": {"only": {"command": "${FAKE}", "tools": {"allow": ["echo"]}}}})"});
+  client.initialize();
+  client.request("tools/list");
+  EXPECT_EQ(run(client, {"search", "zeppelin"}).out,
+            "no tool matches \"zeppelin\" (searched 1 tool); \"mcpivot tools\" lists them\n");
+}
+
 TEST(Control, an_unknown_tool_is_an_error_that_suggests_the_right_one) {
   Client client({.config = two});
   client.initialize();

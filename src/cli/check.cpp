@@ -6,6 +6,7 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdio>
 
+#include "base/counted.h"
 #include "base/duration_text.h"
 #include "base/utf8.h"
 #include "cli/check_config.h"
@@ -79,8 +80,8 @@ int check(const Options& options) {
                exit_code = 1;
                return;
              }
-             say(fmt::format("{}: {} {}, described in {}", command_text(command.argv), schema->tools.size(),
-                             schema->tools.size() == 1 ? "tool" : "tools", duration_text(took)));
+             say(fmt::format("{}: {}, described in {}", command_text(command.argv),
+                             counted(schema->tools.size(), "tool"), duration_text(took)));
              for (const ToolSpec& tool : schema->tools) describe(tool);
              describe(schema->problems, true);
              describe(schema->problems, false);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/duration_text.h"
 #include "base/shell_word.h"
 #include "cli/colours.h"
@@ -87,7 +88,7 @@ class Report {
     const auto& servers = config_.gateway.servers;
     if (!servers.empty() || !config_.left_out.empty()) {
       const std::size_t count = servers.size() + config_.left_out.size();
-      say(paint_.bold(fmt::format("{}: {} server{}", file, count, count == 1 ? "" : "s")));
+      say(paint_.bold(fmt::format("{}: {}", file, counted(count, "server"))));
       if (servers.size() > 1)
         say(fmt::format("tools are called {}{}{}",
                         config_.gateway.names == Naming::bare ? "as the servers call them" : "SERVER__TOOL",
@@ -296,7 +297,7 @@ class Report {
       say(text);
     }
     auto count = [](std::size_t number, std::string_view what) {
-      return number == 0 ? std::string() : fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
+      return number == 0 ? std::string() : counted(number, what);
     };
     say(fmt::format("\n{}{}{}", count(errors, "error"), errors > 0 && warnings > 0 ? ", " : "",
                     count(warnings, "warning")));

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/counted.h"
 #include "base/duration_text.h"
 #include "cli/status_table.h"
 #include "cli/text_table.h"
@@ -27,11 +28,6 @@ std::string time_in(const json::object& object, std::string_view key) {
 std::size_t number_in(const json::object& object, std::string_view key) {
   const json::value* const number = object.if_contains(key);
   return number == nullptr ? 0 : number->to_number<std::size_t>();
-}
-
-// "1 client", "2 clients"
-std::string counted(std::size_t count, std::string_view what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
 std::string and_more(std::size_t count) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/counted.h"
 #include "base/duration_text.h"
 #include "base/url.h"
 #include "base/utf8.h"
@@ -248,9 +249,9 @@ class Trials {
     const Routes::Cost cost =
         cost_of(lists.catalog, entry, trials_.size() > 1 && config_.names == Naming::prefixed);
     const std::string version = server_version(initialize_result);
-    findings.good(fmt::format("{}: ready in {}, {} tool{} (about {} tokens), {}{}", name,
-                              duration_text(trial.took()), cost.tools, cost.tools == 1 ? "" : "s",
-                              cost.tokens(), protocol_of(trial.era(), initialize_result),
+    findings.good(fmt::format("{}: ready in {}, {} (about {} tokens), {}{}", name,
+                              duration_text(trial.took()), counted(cost.tools, "tool"), cost.tokens(),
+                              protocol_of(trial.era(), initialize_result),
                               version.empty() ? "" : fmt::format(", version {}", version)));
     const std::string sign_in = world_.sign_ins().describe(entry.server);
     if (!sign_in.empty()) findings.good(fmt::format("{}: {}", name, sign_in));
@@ -320,8 +321,7 @@ int doctor(const std::string& config_file) {
       problem.severity == Problem::Severity::error ? findings.bad(words) : findings.doubtful(words);
     }
     if (!loaded.has_errors())
-      findings.good(fmt::format("{} names {} {}", *file, loaded.gateway.servers.size(),
-                                loaded.gateway.servers.size() == 1 ? "server" : "servers"));
+      findings.good(fmt::format("{} names {}", *file, counted(loaded.gateway.servers.size(), "server")));
     look_at_servers(loaded.gateway, findings);
   }
   look_at_limits(findings);

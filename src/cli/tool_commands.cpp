@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "base/counted.h"
 #include "cli/answer_output.h"
 #include "cli/colours.h"
 #include "cli/schema_words.h"
@@ -156,8 +157,8 @@ int search_command(const ControlWish& wish) {
   if (wish.as_json)
     fmt::print("{}\n", json::serialize(json::array(found.begin(), found.end())));
   else if (found.empty())
-    fmt::print("no tool matches \"{}\" (searched {} tools); \"mcpivot tools\" lists them\n", query,
-               all.size());
+    fmt::print("no tool matches \"{}\" (searched {}); \"mcpivot tools\" lists them\n", query,
+               counted(all.size(), "tool"));
   else
     for (const json::object& tool : found) fmt::print("{}", tool_line(tool));
   return found.empty() ? 1 : 0;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/utf8.h"
 #include "log/log.h"
 #include "oauth/metadata.h"
@@ -130,7 +131,7 @@ void IssuerKeys::get_keys() {
 void IssuerKeys::succeed(KeySet keys, std::string text) {
   if (failures_ > 0) log_info("oauth: {} can be reached again", issuer_);
   if (!keys_ || text != text_) {
-    log_info("oauth: {} has {} key{} for access tokens", issuer_, keys.size(), keys.size() == 1 ? "" : "s");
+    log_info("oauth: {} has {} for access tokens", issuer_, counted(keys.size(), "key"));
     ++edition_;
   }
   keys_ = std::move(keys);

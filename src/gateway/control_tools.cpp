@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/contains.h"
+#include "base/counted.h"
 #include "base/text.h"
 #include "gateway/control_arguments.h"
 #include "gateway/output_tail.h"
@@ -365,8 +366,7 @@ std::string ControlTools::overview() const {
     lines += fmt::format("{}: {}, {}", member->name(), member->active() ? "active" : "inactive",
                          status.condition());
     if (cost.tools > 0)
-      lines += fmt::format(", {} {} (about {} tokens)", cost.tools, cost.tools == 1 ? "tool" : "tools",
-                           cost.tokens());
+      lines += fmt::format(", {} (about {} tokens)", counted(cost.tools, "tool"), cost.tokens());
     if (status.life) lines += fmt::format(", generation {}", status.life->generation);
     if (status.life && status.life->in_flight > 0)
       lines += fmt::format(", {} in flight", status.life->in_flight);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/contains.h"
+#include "base/counted.h"
 #include "gateway/control_arguments.h"
 #include "gateway/control_tools.h"
 #include "gateway/unknown_tools.h"
@@ -83,10 +84,9 @@ void ControlTools::switch_to(const Call& call, bool active) {
 
 // A model that deactivates a server may want its tools again.
 std::string ControlTools::farewell_text(const Member& member, bool was_active, std::size_t count) const {
-  const std::string those = count == 1 ? "1 tool" : fmt::format("{} tools", count);
-  std::string text =
-      was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.", member.name(), those)
-                 : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
+  std::string text = was_active ? fmt::format("[mcpivot] \"{}\" is now inactive; {} left the list.",
+                                              member.name(), counted(count, "tool"))
+                                : fmt::format("[mcpivot] \"{}\" was already inactive.", member.name());
   if (has("pivot_call") && reaches(member)) text += " pivot_call still reaches its tools by name.";
   return text + fmt::format(" To list them again: {}.", how_to_activate(member.name()));
 }
@@ -133,8 +133,8 @@ void ControlTools::search(const Call& call) {
                         text_argument(tool->json, "description"), find_member(tool->json, "inputSchema"));
   }
   if (text.empty())
-    text = fmt::format("no tool matches \"{}\" (searched {} tools){}. pivot_status lists the servers.", query,
-                       fleet_.names().all_tools().size(), words_of_starts());
+    text = fmt::format("no tool matches \"{}\" (searched {}){}. pivot_status lists the servers.", query,
+                       counted(fleet_.names().all_tools().size(), "tool"), words_of_starts());
   else if (const std::string unknown = words_of_starts(); !unknown.empty())
     text += fmt::format("{}.\n", unknown.substr(2));
   answer(call, text);

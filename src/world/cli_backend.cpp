@@ -4,6 +4,7 @@
 #include <boost/asio/post.hpp>
 #include <filesystem>
 
+#include "base/counted.h"
 #include "base/duration_text.h"
 #include "clitools/cli_result.h"
 #include "log/last_resort.h"
@@ -183,7 +184,7 @@ void CliBackend::describe(const Describe& line) const {
   if (mistakes > 0)
     line("tools left out",
          fmt::format(
-             "{} mistakes in the schema{}", mistakes,
+             "{} in the schema{}", counted(static_cast<std::size_t>(mistakes), "mistake"),
              config_->control.logs.empty() ? "" : fmt::format("; {} shows them", config_->control.logs)));
   const CallPool::Counts& counts = pool_->counts();
   std::string runs = std::to_string(counts.calls);
