@@ -105,6 +105,8 @@ TEST(CommandLine, an_unknown_word_is_an_error_with_a_hint) {
       {{"logs", "-n", "many"}, {"mcpivot logs: --lines: expected a number, got 'many'"}},
       {{"--jobs", "0", "--tools-from", "x"}, {"mcpivot: --jobs: expected a number from 1 to 10000, got 0"}},
       {{"--max-output", "lots", "--tools-from", "x"}, {"mcpivot: --max-output: expected a size like 500kB"}},
+      {{"--max-output", "1kB", "--tools-from", "x"},
+       {"mcpivot: --max-output: expected a number from 1024", "got 1000"}},
       {{"serve", "--lisen", "127.0.0.1:1"}, {"Did you mean --listen?", "--help"}},
       {{"--env", "--", "true"}, {"--env", "--help"}},
       {{"--env", "WITHOUT", "--", "true"}, {"--env", "KEY=VALUE", "WITHOUT", "--help"}},

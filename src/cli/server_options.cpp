@@ -266,8 +266,8 @@ void add_cli_options(CLI::App& app, CliTexts& texts) {
       ->option_text("N");
   app.add_option("--max-output", texts.config.max_output,
                  "Longest output of a call; the middle of a longer one is cut, and the whole is kept in a "
-                 "file (default: 1MB)")
-      ->transform(CLI::AsSizeValue(false))
+                 "file (default: 1MiB)")
+      ->transform(CLI::AsSizeValue(true))
       ->check(CLI::Range(std::size_t{1024}, std::size_t{1} << 28))
       ->option_text("BYTES");
 }
