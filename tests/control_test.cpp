@@ -101,6 +101,9 @@ TEST(Control, the_model_is_told_what_a_terminal_did_and_keeps_its_notices) {
 TEST(Control, logs_can_be_shown_and_followed) {
   Client client({.server = {"--name", "x"}});
   client.initialize();
+  const Outcome nothing = run(client, {"logs"});
+  EXPECT_EQ(nothing.out, "");
+  EXPECT_EQ(nothing.err, "nothing on stderr yet\n");
   for (int i = 0; i < 3; ++i) client.call("stderr", {{"text", "line " + std::to_string(i)}, {"lines", 1}});
   EXPECT_TRUE(
       wait_until([&] { return run(client, {"logs"}).out.find("line 2") != std::string::npos; }, soon()));
@@ -153,6 +156,17 @@ TEST(Control, commands_apply_to_the_mcpivot_of_the_current_folder) {
     EXPECT_EQ(answer.err, "") << "it is clear which one is meant";
   }
   EXPECT_THAT(run(first, {"call", "cwd"}).out, HasSubstr(first.directory().string()));
+}
+
+TEST(Control, a_name_that_several_have_is_no_choice) {
+  Client first({.options = {"--name", "twin"}});
+  first.initialize();
+  const Child second({mcpivot_binary(), "--name", "twin", "--", fake_server_binary()},
+                     private_folders(first.directory()), first.directory());
+  const auto said_of = [&](const std::string& name) { return run(first, {"tools", "--instance", name}).err; };
+  ASSERT_TRUE(wait_until([&] { return said_of("twin").find("several") != std::string::npos; }, soon()));
+  EXPECT_THAT(said_of("twin"),
+              HasSubstr("several running mcpivots are called twin; choose one with --instance PID:\n"));
 }
 
 TEST(Control, with_several_in_one_folder_the_newest_is_used_and_named) {
@@ -412,7 +426,9 @@ TEST(Control, wrong_commands_explain_what_is_wrong) {
   EXPECT_EQ(run_mcpivot({"status", "--nonsense"}, nobody.path()).exit_code, 2);
   EXPECT_EQ(run_mcpivot({"activate"}, nobody.path()).exit_code, 2);
   EXPECT_EQ(run_mcpivot({"status", "--help"}, nobody.path()).exit_code, 0);
-  EXPECT_THAT(run_mcpivot({"restart"}, nobody.path()).err, HasSubstr("no mcpivot is running"));
+  for (const std::vector<std::string>& command :
+       {{"restart"}, std::vector<std::string>{"restart", "dev"}, {"logs", "--instance", "dev"}})
+    EXPECT_THAT(run_mcpivot(command, nobody.path()).err, HasSubstr("no mcpivot is running"));
   Client client;
   client.initialize();
   client.call("echo");

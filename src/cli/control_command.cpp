@@ -154,6 +154,7 @@ int logs(const ControlWish& wish) {
     for (std::size_t i = skipped; i < lines.size(); ++i)
       fmt::print("{} {}\n", coloured("2", time_of(lines[i]) + origin_of(lines[i])),
                  text_in(lines[i], "text"));
+    if (first && lines.empty()) fmt::print(stderr, "nothing on stderr yet\n");
     if (!is_read()) return 1;
     after = answer.at("last").to_number<std::uint64_t>();
     first = false;

@@ -73,6 +73,12 @@ Found all_that_fit(const ControlWish& wish) {
   return found;
 }
 
+bool any_is_running(const ControlWish& wish) {
+  ControlWish any;
+  any.many = wish.many;
+  return !all_that_fit(any).states.empty();
+}
+
 }  // namespace
 
 std::vector<std::size_t> of_folder(const std::vector<json::object>& states, const fs::path& here,
@@ -111,13 +117,13 @@ std::vector<std::string> server_names(ControlWish wish) {
 std::string nobody(const ControlWish& wish) {
   if (wish.many && wish.instance.empty())
     return "no \"mcpivot serve\" is running; only its clients have sessions.";
-  if (wish.instance.empty() && wish.server.empty())
+  if ((wish.instance.empty() && wish.server.empty()) || !any_is_running(wish))
     return "no mcpivot is running. A client starts one when it connects.";
   if (wish.server.empty())
     return fmt::format(
         "no running mcpivot matches {}. \"mcpivot status --all\" lists those that are running.",
         wish.instance);
-  return fmt::format("no running mcpivot has a server \"{}\".{} \"mcpivot status --all\" lists them.",
+  return fmt::format("no running mcpivot has a server \"{}\".{} \"mcpivot status --all\" lists all servers.",
                      wish.server, did_you_mean(wish.server, server_names(wish)));
 }
 
@@ -134,7 +140,10 @@ ControlClient the_one(const ControlWish& wish) {
     return std::move(found.clients.back());
   }
   std::string words =
-      "several mcpivots are running, none of them in this folder; choose one with --instance PID:";
+      wish.instance.empty()
+          ? "several mcpivots are running, none of them in this folder; choose one with --instance PID:"
+          : fmt::format("several running mcpivots are called {}; choose one with --instance PID:",
+                        wish.instance);
   for (const json::object& status : found.states) words += fmt::format("\n  {}", instance_title(status));
   throw ControlError(words);
 }
