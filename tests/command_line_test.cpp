@@ -98,6 +98,12 @@ TEST(CommandLine, an_unknown_word_is_an_error_with_a_hint) {
       {{"staus"}, {"mcpivot has no command staus. Did you mean status?", "--help"}},
       {{"logs", "--folow"},
        {"mcpivot logs has no option --folow. Did you mean --follow?", "Run mcpivot logs --help"}},
+      {{"-n", "5", "logs"}, {"mcpivot has no option -n.", "--help"}},
+      {{"status", "a", "b", "c"}, {"mcpivot status: unexpected arguments: b c", "--help"}},
+      {{"serve", "--listen", "127.0.0.1:0", "node", "x.js"},
+       {"mcpivot serve: unexpected argument: node. To run a server, put \"--\" before its command: "
+        "mcpivot serve --listen 127.0.0.1:0 -- node x.js",
+        "Run mcpivot serve --help"}},
       {{"--name", "a", "--name", "b", "--", "true"}, {"mcpivot: --name can be given only once", "--help"}},
       {{"call"}, {"mcpivot call: TOOL is required", "Run mcpivot call --help"}},
       {{"--watch", "--", "true"}, {"mcpivot: --watch needs a value", "--help"}},

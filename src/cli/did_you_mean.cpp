@@ -68,6 +68,16 @@ std::string unknown_command(const WordWalk& walk, const std::vector<std::string>
                      hint, with_dashes(words, at));
 }
 
+// Whether a server's own command line may follow the command's, after "--".
+bool takes_a_server(const CLI::App& command) {
+  return command.get_parent() != nullptr && usage_of(command).front().find("[-- ") != std::string::npos;
+}
+
+std::string missing_dashes(const WordWalk& walk, const std::vector<std::string>& words, std::size_t at) {
+  return fmt::format("{}: unexpected argument: {}. To run a server, put \"--\" before its command: {}",
+                     full_name(*walk.command), words[at], with_dashes(words, at));
+}
+
 }  // namespace
 
 std::string did_you_mean(std::string_view word, std::span<const std::string> known) {
@@ -83,9 +93,15 @@ std::string misplaced_word(const CLI::App& app, const std::vector<std::string>& 
     const bool is_option = word.size() > 2 && word.starts_with("--");
     if (walk.awaited == nullptr && is_option && walk.named(word.substr(0, word.find('='))) == nullptr)
       return unknown_option(walk, word.substr(0, word.find('=')));
+    const bool is_short_option = word.size() > 1 && word[0] == '-' && word[1] != '-';
+    if (walk.awaited == nullptr && is_short_option && walk.named(word.substr(0, 2)) == nullptr)
+      return unknown_option(walk, word.substr(0, 2));
     if (walk.awaited == nullptr && !word.starts_with('-') && walk.at_top() && !has_dashes &&
         walk.subcommand(word) == nullptr)
       return unknown_command(walk, words, i, is_program);
+    if (walk.awaited == nullptr && !word.starts_with('-') && !has_dashes && takes_a_server(*walk.command) &&
+        walk.positional() == nullptr)
+      return missing_dashes(walk, words, i);
     walk.step(word);
   }
   return {};

@@ -221,9 +221,10 @@ Invocation parse_command_line(std::vector<std::string> arguments) {
     if (failed) {
       const std::string hint = misplaced_word(app, words, has_dashes, names_a_program);
       const std::string command = command_of(app);
-      return wrong(fmt::format("{}\nRun {} --help for more.\n",
-                               hint.empty() ? fmt::format("{}: {}", command, parse_error_text(error)) : hint,
-                               command));
+      return wrong(fmt::format(
+          "{}\nRun {} --help for more.\n",
+          hint.empty() ? fmt::format("{}: {}", command, parse_error_text(error, app.remaining(true))) : hint,
+          command));
     }
     std::ostringstream out;
     std::ostringstream err;

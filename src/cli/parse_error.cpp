@@ -1,6 +1,7 @@
 #include "cli/parse_error.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <optional>
@@ -49,11 +50,11 @@ std::optional<std::string> wrong_size(const std::string& option, const std::stri
 
 }  // namespace
 
-std::string parse_error_text(const CLI::ParseError& error) {
+std::string parse_error_text(const CLI::ParseError& error, const std::vector<std::string>& unexpected) {
   const std::string words = error.what();
-  if (const auto extra = split_at(words, " not expected: "))
-    return fmt::format("unexpected argument{}: {}", extra->after.find(' ') == std::string::npos ? "" : "s",
-                       extra->after);
+  if (split_at(words, " not expected: "))
+    return fmt::format("unexpected argument{}: {}", unexpected.size() == 1 ? "" : "s",
+                       fmt::join(unexpected, " "));
   if (const auto twice = split_at(words, ": At Most 1 required but received "))
     return twice->before + " can be given only once";
   if (const auto none = split_at(words, ": 1 required ")) return none->before + " needs a value";

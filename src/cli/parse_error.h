@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace CLI {
 class ParseError;
@@ -11,7 +12,8 @@ class ParseError;
 
 namespace mcpivot {
 
-// "--swap: expected overlap or stop-first, got 'fast'"
-std::string parse_error_text(const CLI::ParseError& error);
+// "--swap: expected overlap or stop-first, got 'fast'". `unexpected`: the words that the parser had no use
+// for.
+std::string parse_error_text(const CLI::ParseError& error, const std::vector<std::string>& unexpected);
 
 }  // namespace mcpivot
