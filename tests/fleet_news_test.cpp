@@ -165,6 +165,13 @@ TEST(FleetNews, problems_come_before_the_instructions_of_a_single_server) {
   EXPECT_THAT(client.call_text("pivot_status"), StartsWith("configuration: "));
 }
 
+TEST(FleetNews, a_problem_that_ends_with_a_question_has_no_full_stop_after_it) {
+  Client client(with(two(), {{"pivot_cal", "off"}}));
+  EXPECT_THAT(
+      instructions_in(client.initialize()),
+      HasSubstr("did you mean \"pivot_call\"? Fix the file; mcpivot reads it again when it is saved."));
+}
+
 // ---- Names that were seen.
 
 TEST(SeenNames, of_a_single_server_stay_bare_when_a_second_one_comes) {

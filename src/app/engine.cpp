@@ -65,7 +65,8 @@ std::string trouble_in(const LoadedConfig& loaded) {
   std::ranges::replace(text, '\n', ' ');
   if (const auto errors = std::ranges::count_if(loaded.problems, is_error); errors > 1)
     text += fmt::format(" ({} more: \"mcpivot check {}\" lists them)", errors - 1, file);
-  return text + ". Fix the file; mcpivot reads it again when it is saved.";
+  return fmt::format("{}{} Fix the file; mcpivot reads it again when it is saved.", text,
+                     text.ends_with('?') ? "" : ".");
 }
 
 // The configuration that the options describe: their own, or that of the file they name. Problems with the

@@ -77,7 +77,7 @@ void say_next(const Plan& plan, const InstallCommand& command, const Client& cli
         fmt::format("The client's own servers are unchanged. To move {} behind mcpivot as well{}:\n"
                     "  mcpivot install {} --import{}",
                     fmt::join(plan.can_move, ", "),
-                    plan.inactive_with_import ? " (they start inactive; --dry-run explains)" : "",
+                    plan.inactive_with_import ? " (inactive until needed; --dry-run explains)" : "",
                     client.name, command.scope == Scope::project ? " --scope project" : ""));
   if (plan.changes_something()) say(std::string(client.next));
 }
