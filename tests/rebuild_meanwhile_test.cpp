@@ -95,6 +95,19 @@ TEST(Rebuild, two_at_once_share_a_build_if_saves_are_watched) {
   EXPECT_THAT(lines_of(client.directory() / "builds"), SizeIs(1));
 }
 
+TEST(Rebuild, that_joins_the_build_after_a_save_is_reported_once) {
+  Client client(changing({"--watch", "*.txt", "--build", "cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  std::ofstream(client.directory() / "a.txt") << "saved";
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto id = client.send_call("pivot_rebuild");
+  client.call("pivot_status");
+  gate.open();
+  EXPECT_THAT(text_of(client.await(id)), HasSubstr("restarted: generation 2"));
+  EXPECT_EQ(client.call_text("echo", {{"text", "next"}}), "next");
+}
+
 TEST(Rebuild, cancelling_the_first_of_two_does_not_affect_the_other) {
   Client client(changing({"--build", "echo built >> builds; cat gate"}));
   Gate gate(client.directory() / "gate");

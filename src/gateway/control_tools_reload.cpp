@@ -145,7 +145,8 @@ void ControlTools::reload(const Call& call, Member& member, Wish wish) {
                              [this, weak = std::weak_ptr(running)](const ReloadOutcome& outcome) {
                                if (const auto still = weak.lock()) end(still, outcome);
                              },
-                         .id = running->reload});
+                         .id = running->reload,
+                         .asker = call.asker.client});
 }
 
 // Of several that were stopped at once, what is worth reporting.

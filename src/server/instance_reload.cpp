@@ -66,9 +66,9 @@ void Instance::announce(Reload& reload) {
   };
 }
 
-// Tells the outcome of a reload that the client didn't ask for.
+// Tells the outcome of a reload to clients that didn't ask for one.
 void Instance::tell(const ReloadOutcome& outcome) {
-  if (outcome.news) add_notice(outcome.text);
+  if (outcome.news) add_notice(outcome.text, outcome.asked);
 }
 
 void Instance::follow_sources(const std::string& reason) {

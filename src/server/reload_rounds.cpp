@@ -51,8 +51,11 @@ bool ReloadRounds::give_up(ReloadId id) {
   });
 }
 
-bool ReloadRounds::end(const ReloadOutcome& outcome) {
+bool ReloadRounds::end(ReloadOutcome outcome) {
   round_ = Round::none;
+  for (const Reload& reload : now_)
+    if (reload.asker != ClientId::nobody && !contains(given_up_, reload.id))
+      outcome.asked.push_back(reload.asker);
   given_up_.clear();
   for (const Reload& reload : std::exchange(now_, {})) reload.done(outcome);
   if (under_way() || later_.empty()) return false;  // a caller that was told has already begun a round

@@ -21,7 +21,8 @@ namespace mcpivot {
 struct ReloadOutcome {
   bool ok;
   std::string text;
-  bool news = true;  // worth telling clients that didn't ask
+  bool news = true;               // worth telling clients that didn't ask
+  std::vector<ClientId> asked{};  // those that get it as an answer
 };
 
 struct Reload {
@@ -34,6 +35,7 @@ struct Reload {
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
   ReloadId id = ReloadId::none;  // none: it can't be cancelled
+  ClientId asker = ClientId::nobody;
 };
 
 class ReloadRounds {
@@ -60,7 +62,7 @@ class ReloadRounds {
   // One requester no longer wants it. True: no caller in the round does any more.
   bool give_up(ReloadId id);
   // Tells everybody in the round the outcome. True: the next round waits for begin().
-  bool end(const ReloadOutcome& outcome);
+  bool end(ReloadOutcome outcome);
   // There won't be a next round: callers that wait for it get the outcome of this one.
   void gather();
 
