@@ -180,6 +180,7 @@ void Desk::configure(GatewayConfig config) {
   if (!listens_.empty()) subscribe();
   tell_since(before);
   early_.look();
+  if (!full()) clients_[client_].resume();  // it may have waited for a server that is no longer its only one
 }
 
 void Desk::welcome(Member& member) {

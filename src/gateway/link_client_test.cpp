@@ -382,6 +382,44 @@ TEST(Session, stops_reading_while_its_client_does_not_read) {
   EXPECT_FALSE(client.link.paused);
 }
 
+// Its only server reads nothing any more, so the client has to wait.
+void stuff(SessionOf& client) {
+  const auto say = [&](int id, const std::string& arguments) {
+    client.say(request_line(std::to_string(id), "tools/call",
+                            fmt::format(R"({{"name":"work","arguments":{}}})", arguments)));
+  };
+  say(1, R"({"n":1,"do":"deaf","after":100000})");
+  client.visitor.pass(50ms);
+  for (int id = 2; !client.link.paused && id < 1'000; ++id)
+    say(id, fmt::format(R"({{"n":{},"pad":"{}"}})", id, std::string(1'000, 'x')));
+  ASSERT_TRUE(client.link.paused);
+}
+
+TEST(Session, reads_again_when_the_server_that_does_not_read_is_no_longer_the_only_one) {
+  for (const char* fleet : {"alpha=process,active beta=process,lazy", "beta=process,lazy", ""}) {
+    SessionOf client("alpha=process");
+    client.hello("2025-06-18");
+    stuff(client);
+    client.visitor.configure(fleet);
+    EXPECT_FALSE(client.link.paused) << fleet;
+  }
+}
+
+TEST(Session, reads_again_when_the_daemon_that_does_not_read_is_stopped) {
+  SessionOf client("alpha=daemon,stop");
+  client.hello("2025-06-18");
+  stuff(client);
+  client.visitor.desk().fleet().members().front()->instance().stop([](const auto&) {});
+  EXPECT_FALSE(client.link.paused);
+}
+
+TEST(Session, reads_again_when_a_server_that_does_not_read_ends_before_the_handshake) {
+  SessionOf client("alpha=process");
+  stuff(client);
+  client.kill();
+  EXPECT_FALSE(client.link.paused);
+}
+
 TEST(Session, reports_that_its_client_has_gone) {
   SessionOf client;
   client.handler().on_end("closed");

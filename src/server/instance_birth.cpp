@@ -210,6 +210,7 @@ void Instance::abandon_birth() {
     if (!generation->ending()) generation->end();
   }
   on_era_asked();
+  watcher_.on_writable(*this);  // no client may wait for it to read
 }
 
 // What a new generation changed when it replaced the old one.

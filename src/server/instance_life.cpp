@@ -120,7 +120,7 @@ void Instance::perform(const Life::Effect& effect) {
       if (!current_) return;
       leaving_.push_back(std::exchange(current_, nullptr));
       if (!leaving_.back()->ending()) leaving_.back()->end(patience_);
-      return;
+      return watcher_.on_writable(*this);  // no client may wait for it to read
     case Life::Do::drain_current:
       if (current_) drain(std::exchange(current_, nullptr));
       return;
