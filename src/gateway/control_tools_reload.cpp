@@ -224,7 +224,8 @@ void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutc
   running_.remove(running);
   // The model must know about what couldn't be stopped in time, or was done from a terminal or by another
   // client.
-  Instance* const server = outcome.ok && !fleet_.steers_all() ? find_server(running->server) : nullptr;
+  const bool tells = outcome.ok && outcome.news && !fleet_.steers_all();
+  Instance* const server = tells ? find_server(running->server) : nullptr;
   if (server != nullptr)
     server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});
   if (!running->withdrawn)

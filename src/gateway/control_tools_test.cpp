@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "rpc/answers.h"
 #include "visitor.h"
 
 namespace mcpivot {
@@ -95,6 +96,37 @@ TEST(ControlTools, pivot_call_reaches_only_servers_that_the_config_allows) {
                                 HasSubstr("the configuration doesn't let pivot_call reach"),
                                 HasSubstr(is_active ? "Call the tool itself." : "pivot_activate")));
     }
+  }
+}
+
+// From a terminal, before the client's handshake.
+void restart_early(Visitor& visitor) {
+  visitor.desk().start();
+  visitor.pass(std::chrono::milliseconds(50));
+  ControlTools typed(visitor.world(), visitor.clients(), visitor.desk().fleet(), Compat::none);
+  const std::string line = request_line("1", "tools/call", R"({"name":"pivot_restart","arguments":{}})");
+  typed.call({.client = visitor.clients().next()}, *read_message(line));
+  visitor.pass(std::chrono::milliseconds(500));
+}
+
+TEST(ControlTools, a_restart_before_the_handshake_is_no_news_for_the_model) {
+  for (const char* fleet : {"alpha=process", "alpha=daemon"}) {
+    Visitor visitor(fleet);
+    restart_early(visitor);
+    visitor.arrive();
+    EXPECT_THAT(visitor.call("work"), AllOf(HasSubstr("@alpha"), Not(HasSubstr("is waiting for a client"))));
+  }
+}
+
+TEST(ControlTools, a_save_is_noticed_after_a_restart_before_the_handshake) {
+  for (const char* fleet : {"alpha=process,build,watch", "alpha=daemon,build,watch"}) {
+    Visitor visitor(fleet);
+    restart_early(visitor);
+    visitor.arrive();
+    visitor.pass(std::chrono::seconds(3));
+    visitor.world().save("alpha");
+    visitor.pass(std::chrono::seconds(3));
+    EXPECT_THAT(visitor.call("work"), HasSubstr("rebuilt after a change")) << fleet;
   }
 }
 

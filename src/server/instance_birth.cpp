@@ -52,7 +52,7 @@ void Instance::end_unused_round() {
   if (knows_client() || incoming() == nullptr || reloads_.round() != Life::Round::bears) return;
   const std::string words =
       unused_report(config_->name, traits().life, past_.starts, incoming()->backend().where());
-  if (reloads_.end({true, words})) happens(Life::RoundWaits{});
+  if (reloads_.end({.ok = true, .text = words, .news = false})) happens(Life::RoundWaits{});
 }
 
 // Whatever goes wrong is a failed birth: without descriptors, for example, a link throws.

@@ -108,7 +108,9 @@ void Instance::perform(const Life::Effect& effect) {
     case Life::Do::start:
       return bear(effect.words);
     case Life::Do::join_birth:
-      return end_unused_round();
+      end_unused_round();
+      if (!reloads_.under_way()) watch_again();  // nothing was started that could write
+      return;
     case Life::Do::end_birth:
       return abandon_birth();
     case Life::Do::check:

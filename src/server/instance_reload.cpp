@@ -235,7 +235,7 @@ void Instance::configure(ServerConfig config) {
     reload({.build = false,
             .reason = "its configuration changed",
             .progress = {},
-            .done = [this](const ReloadOutcome& outcome) { add_notice(outcome.text); }});
+            .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
   });
 }
 

@@ -407,6 +407,8 @@ void Life::judge_rest() {
     if (seat.client.wire().waiting_bytes() > 0) wrong("the client has something to read");
   }
   if (world_.builds() > 0) wrong("something is being built");
+  for (const std::string& server : world_.unwatched())
+    wrong(fmt::format("nobody would notice that sources of {} are saved", server));
   books_.judge_rest();
   journal_.judge_rest();
   if (world_.timers().set() > idle_alarms)

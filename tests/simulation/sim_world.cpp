@@ -129,6 +129,7 @@ class SimWatch final : public SourceWatch {
   void reload_ends() override { reloading_ = false; }
   bool unsettled(bool) override { return unsettled_ > 0 && !reloading_; }
   std::optional<std::chrono::system_clock::time_point> last_touched() const override { return {}; }
+  bool reloading() const { return reloading_; }
 
   // What is written during a reload is the build's own.
   void changed(bool sources) {
@@ -156,6 +157,13 @@ class SimWatch final : public SourceWatch {
 std::unique_ptr<SourceWatch> SimWorld::watch_sources(const ServerConfig& config,
                                                      SourceWatch::Handlers handlers) {
   return std::make_unique<SimWatch>(*this, config, std::move(handlers));
+}
+
+std::vector<std::string> SimWorld::unwatched() const {
+  std::vector<std::string> servers;
+  for (const auto& [name, watch] : watches_)
+    if (watch->reloading()) servers.push_back(name);
+  return servers;
 }
 
 void SimWorld::save(const std::string& server) {

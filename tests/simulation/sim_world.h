@@ -77,6 +77,8 @@ class SimWorld final : public mcpivot::World {
 
   int alive() const { return alive_; }  // backends
   int builds() const { return builds_; }
+  // The servers whose sources can be saved without anybody noticing, as during a reload.
+  std::vector<std::string> unwatched() const;
 
  private:
   friend class SimWatch;
