@@ -420,6 +420,24 @@ TEST(Session, reads_again_when_a_server_that_does_not_read_ends_before_the_hands
   EXPECT_FALSE(client.link.paused);
 }
 
+// With several servers, the client doesn't wait for one of them.
+TEST(Session, notifications_for_a_server_that_does_not_read_are_bounded) {
+  SessionOf client("alpha=process,active beta=process");
+  client.hello("2025-06-18");
+  client.say(call("1", R"({"n":1,"do":"deaf","after":100000})"));
+  client.visitor.pass(50ms);
+  constexpr std::string_view changed = "notifications/roots/list_changed";
+  const std::string line =
+      request_line({}, changed, fmt::format(R"({{"pad":"{}"}})", std::string(1'000, 'x')));
+  for (int i = 0; i < 2'000; ++i) {
+    client.say(line);
+    if (i % 10 == 0) client.visitor.pass(20ms);
+  }
+  EXPECT_LE(client.visitor.lines_to("alpha", changed).size() * line.size(),
+            simulation::Wire::overflow + line.size());
+  EXPECT_EQ(client.visitor.lines_to("beta", changed).size(), 2'000U);
+}
+
 TEST(Session, reports_that_its_client_has_gone) {
   SessionOf client;
   client.handler().on_end("closed");

@@ -159,7 +159,10 @@ void Instance::subscribe_to(ClientId client, const Uris& uris) {
 
 // A shared server doesn't know its clients, so it gets no notifications from them.
 void Instance::notify(const Message& message) {
-  if (Generation* generation = is_shared() ? nullptr : serving()) return generation->notify(message);
+  if (Generation* generation = is_shared() ? nullptr : serving()) {
+    if (!generation->overflows()) return generation->notify(message);
+    return drop_notification(message, "a notification for a server that isn't reading its messages");
+  }
   if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, 0)) return;
   drop_notification(message, is_shared() ? "a notification for a server that others use too"
                                          : "a notification for a server that is not running");
