@@ -81,6 +81,17 @@ TEST_F(SharedFairly, waiting_calls_move_to_the_next_generation) {
   EXPECT_THAT(ann->answer_to(id), HasSubstr("@alpha#0."));
 }
 
+TEST_F(SharedFairly, waiting_calls_go_to_a_new_generation_as_soon_as_it_serves) {
+  GatewayConfig slow = simulation::fleet_from("alpha=process,shared,replay");
+  slow.servers.front().server.call_timeout = slow.servers.front().server.drain = 60s;
+  gateway->configure(slow);
+  pass(1s);
+  start_calls(*ann, share, R"(,"do":"hang")");
+  const std::string id = ann->start_call();
+  bob->ask("tools/call", R"({"name":"pivot_restart","arguments":{}})");
+  EXPECT_THAT(ann->answer_to(id), HasSubstr("canary-ann")) << "the old one works on her other calls";
+}
+
 TEST_F(SharedFairly, waiting_calls_are_answered_when_the_server_is_stopped) {
   const auto ids = start_calls(*ann, share + 8, R"(,"do":"hang")");
   bob->ask("tools/call", R"({"name":"pivot_restart","arguments":{"stop":true}})");

@@ -239,6 +239,8 @@ void Instance::swap_in(Handshake::Outcome outcome) {
   announce_lists(swap, news);
   if (swap.old) last_used_ = std::max(last_used_, swap.old->last_asked());
   if (swap.old) drain(swap.old);
+  // Calls that its predecessor works on don't count.
+  take_turns();
   if (current_->open() > 0) watch_overdue_calls();  // from before its handshake
   settle();
   watcher_.on_writable(*this);
