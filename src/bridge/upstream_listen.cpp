@@ -68,11 +68,11 @@ void UpstreamListen::cancel(const Stream& stream, std::string_view why) {
 
 // One step closer to the next attempt.
 void UpstreamListen::approach() {
-  if (--wait_ == 0 && !opening_ && !held_ && !wanted_.empty() && supported_) open();
+  if (--wait_ == 0 && !opening_ && !is_current() && !wanted_.empty() && supported_) open();
 }
 
 void UpstreamListen::fall_back(bool refused) {
-  if (held_ || !supported_) return;
+  if (is_current() || !supported_) return;
   const unsigned doublings = std::min(failures_++, most_doublings);
   wait_ = 1U << doublings;
   refused_ = refused;
@@ -80,7 +80,7 @@ void UpstreamListen::fall_back(bool refused) {
 }
 
 void UpstreamListen::wake() {
-  if (held_) {
+  if (held_ && wait_ == 0) {
     failures_ = 0;
   } else if (wait_ > 0 && !refused_) {
     wait_ = 1;
@@ -127,8 +127,8 @@ UpstreamListen::Verdict UpstreamListen::judge(const Message& message) const {
   // parts of what was subscribed to.
   if (message.known == Method::resource_updated) {
     const std::string uri = string_value(message.text(message.uri));
-    if ((held_ ? *held_ : *opening_).filter.uris.contains(uri) && !wanted_.uris.contains(uri))
-      return Verdict::done;
+    const ListenFilter& reported = held_ ? held_->honoured : opening_->asked;
+    if (reported.uris.contains(uri) && !wanted_.uris.contains(uri)) return Verdict::done;
   }
   return Verdict::pass;
 }
@@ -137,10 +137,10 @@ UpstreamListen::Verdict UpstreamListen::on_acknowledged(const Message& message) 
   const std::uint64_t number = number_of(message.text(message.subscription));
   if (number == 0) return Verdict::foreign;
   if (!opening_ || opening_->number != number) return Verdict::done;
-  const ListenFilter asked = opening_->filter;
+  const ListenFilter asked = opening_->asked;
   const ListenFilter honoured = listen_filter_of(find_member(message.text(message.params), "notifications"));
   opening_.reset();
-  const auto old = std::exchange(held_, Stream{number, honoured});
+  const auto old = std::exchange(held_, Stream{number, asked, honoured});
   if (old) cancel(*old, "replaced by another subscription");
   if (failures_ > 0) owner_.wake_listen(longest_pause);
   settle();

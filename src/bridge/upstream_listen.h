@@ -6,7 +6,8 @@
 //
 // A listen that the server ends, or that is lost, is reopened: when the server is used, or after 1 s at the
 // latest, with a growing delay up to 30 s. One that the server refuses is retried only when the server is
-// used, with a growing delay, and never if the server doesn't have the method: there is no loop.
+// used, with a growing delay, and never if the server doesn't have the method: there is no loop. The same
+// holds for one that was to replace another, which stays in effect meanwhile.
 //
 // One thread. The owner is called last, and may change what it wants at once.
 #pragma once
@@ -52,7 +53,7 @@ class UpstreamListen {
   // The server won't report this one, and it is no longer wanted.
   void give_up(std::string_view uri);
   // Whether the server announces it.
-  bool honours(std::string_view uri) const { return held_ && held_->filter.uris.contains(uri); }
+  bool honours(std::string_view uri) const { return held_ && held_->honoured.uris.contains(uri); }
   // Opens one now, if none is being opened: a caller waits for it.
   void hurry() {
     if (!opening_ && supported_ && !wanted_.empty()) open();
@@ -83,9 +84,12 @@ class UpstreamListen {
  private:
   struct Stream {
     std::uint64_t number;
-    ListenFilter filter;  // asked for, or once it is acknowledged: honoured
+    ListenFilter asked;
+    ListenFilter honoured{};  // once it is acknowledged
   };
 
+  // Whether what is in effect is what is wanted.
+  bool is_current() const { return held_ && held_->asked == wanted_; }
   void settle();
   void open();
   void cancel(const Stream& stream, std::string_view why);
@@ -110,7 +114,7 @@ class UpstreamListen {
   bool gap_ = false;
   bool refused_ = false;   // the last one
   unsigned failures_ = 0;  // in a row
-  unsigned wait_ = 0;      // how many uses or expirations until it is reopened; 0: it isn't due
+  unsigned wait_ = 0;      // how many uses or expirations until one is opened again; 0: none is due
 };
 
 }  // namespace mcpivot

@@ -109,6 +109,50 @@ TEST(UpstreamListen, the_new_listen_takes_over_from_an_old_one_that_already_ende
   EXPECT_EQ(owner.acknowledged, 2);
 }
 
+TEST(UpstreamListen, a_new_listen_that_is_lost_is_opened_again_while_the_old_one_stays) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  listen.want({.tools = true, .prompts = true}, "");
+  for (std::size_t i = 2; i <= 4; ++i) {
+    EXPECT_TRUE(listen.lost(fmt::format(R"("listen-{}")", i)));
+    EXPECT_EQ(hear(listen, "tools/list_changed", R"("listen-1")"), Verdict::pass);
+    listen.wake();
+    EXPECT_EQ(owner.sent.size(), i + 1);
+  }
+  EXPECT_EQ(owner.pauses, (std::vector<std::int64_t>{1'000, 2'000, 4'000}));
+  hear(listen, "subscriptions/acknowledged", R"("listen-5")");
+  ASSERT_EQ(owner.sent.size(), 6U);
+  EXPECT_EQ(find_member(find_member(owner.sent[5], "params"), "requestId"), R"("listen-1")");
+}
+
+TEST(UpstreamListen, a_new_listen_that_is_rejected_is_tried_again_when_the_server_is_used) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  listen.want({.tools = true, .prompts = true}, "");
+  listen.from_server(
+      *read_message(R"({"jsonrpc":"2.0","id":"listen-2","error":{"code":-32603,"message":"no"}})"));
+  EXPECT_TRUE(owner.pauses.empty());
+  listen.use();
+  EXPECT_EQ(owner.sent.size(), 3U);
+}
+
+TEST(UpstreamListen, a_rejected_resource_that_was_given_up_needs_no_other_listen) {
+  Listener owner;
+  UpstreamListen listen(owner);
+  listen.want({.tools = true}, "");
+  hear(listen, "subscriptions/acknowledged", R"("listen-1")");
+  listen.want({.tools = true, .prompts = false, .resources = false, .uris = {"file:///x"}}, "");
+  EXPECT_TRUE(listen.lost(R"("listen-2")"));
+  listen.give_up("file:///x");
+  listen.wake();
+  for (int i = 0; i < 100; ++i) listen.use();
+  EXPECT_EQ(owner.sent.size(), 2U);
+}
+
 TEST(UpstreamListen, a_listen_that_lasted_is_opened_again_soon) {
   Listener owner;
   UpstreamListen listen(owner);
