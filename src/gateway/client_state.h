@@ -1,5 +1,7 @@
 // All that mcpivot knows about one client and owes it, as plain data. It can be stored; a desk that is
 // created from it continues where the first one was.
+//
+// Any thread.
 #pragma once
 
 #include <expected>

@@ -142,14 +142,7 @@ void Desk::start(Member& member) {
 void Desk::configure(GatewayConfig config) {
   keep_names();
   const Known before = known();
-  config_.servers = config.servers;
-  config_.left_out = config.left_out;
-  config_.names = config.names;
-  config_.pivot_call = config.pivot_call;
-  config_.front = config.front;
-  config_.trouble = config.trouble;
-  config_.powers = config.powers;
-  config_.profiles = config.profiles;
+  config_ = config;
   control_.set_powers(config_.powers);
   presentation_ = presentation_of(config_);
   Members old_ones = std::exchange(members_, {});

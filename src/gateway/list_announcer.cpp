@@ -17,7 +17,7 @@ ListAnnouncer::ListAnnouncer(Timers& timers, Send send)
 void ListAnnouncer::changed(ListKind kind) {
   if (kind == ListKind::templates) kind = ListKind::resources;
   Announcement& announcement = announcements_[static_cast<std::size_t>(kind)];
-  if (announcement.waiting) {
+  if (announcement.quiet.is_set()) {
     announcement.again = true;
   } else {
     announce(kind, announcement);
@@ -26,9 +26,7 @@ void ListAnnouncer::changed(ListKind kind) {
 
 void ListAnnouncer::announce(ListKind kind, Announcement& announcement) {
   send_(kind);
-  announcement.waiting = true;
   announcement.quiet.set(pause, [this, kind, &announcement] {
-    announcement.waiting = false;
     if (std::exchange(announcement.again, false)) announce(kind, announcement);
   });
 }

@@ -24,8 +24,7 @@ class ListAnnouncer {
   struct Announcement {
     explicit Announcement(Timers& timers) : quiet(timers) {}
     Alarm quiet;
-    bool waiting = false;  // the timer runs
-    bool again = false;    // and there is something new to announce after it
+    bool again = false;  // there is something new to announce when it rings
   };
   void announce(ListKind kind, Announcement& announcement);
 

@@ -2,6 +2,8 @@
 //
 // Ids are plain data: they can be kept, written down, and used after what they stand for is gone. Then
 // nothing is found, and nothing happens.
+//
+// Any thread.
 #pragma once
 
 #include <compare>

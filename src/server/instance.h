@@ -478,7 +478,6 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   std::map<std::string, EarlierTask> earlier_tasks_;  // of generations in an earlier run of mcpivot
   int young_deaths_ = 0;
   bool killed_ = false;  // by another program: the generation that died last
-  bool watching_overdue_ = false;
 
   FewAtOnce full_refusals_;  // that contain its stderr
   History past_;

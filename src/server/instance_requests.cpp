@@ -337,12 +337,10 @@ std::string Instance::next_at_daemon(bool attempted) const {
 
 void Instance::watch_overdue_calls() {
   const Generation* const watched = serving();
-  if (watching_overdue_ || watched == nullptr || watched->backend().calls_have_own_limits()) return;
-  watching_overdue_ = true;
+  if (overdue_timer_.is_set() || watched == nullptr || watched->backend().calls_have_own_limits()) return;
   const milliseconds pace =
       std::clamp(watched->config().call_timeout / 20, milliseconds(50), milliseconds(5'000));
   overdue_timer_.set(pace, [this] {
-    watching_overdue_ = false;
     Generation* const generation = serving();
     if (generation == nullptr) return;
     const auto keep = generation->shared_from_this();  // a client that is answered may ask for anything

@@ -54,6 +54,7 @@ class Timers : public Clock {
   void give_back(std::uint32_t slot);
   void set(std::uint32_t slot, Time due, std::function<void()> ring);
   void cancel(std::uint32_t slot);
+  bool is_set(std::uint32_t slot) const { return slots_[slot].set; }
   bool counts(const Entry& entry) const {
     return slots_[entry.slot].count == entry.count && slots_[entry.slot].set;
   }
@@ -78,6 +79,8 @@ class Alarm {
     set(timers_.now() + after, std::move(ring));
   }
   void cancel() { timers_.cancel(slot_); }
+  // Whether it will ring; not any more when it does.
+  bool is_set() const { return timers_.is_set(slot_); }
 
  private:
   Timers& timers_;
