@@ -246,8 +246,9 @@ void SignInRunner::run(SignIn::Effect& effect) {
   if (std::holds_alternative<SignIn::Renewed>(effect)) return tell_renewed();
   if (const auto* const shown = std::get_if<SignIn::Show>(&effect)) return show(shown->pending, true);
   if (const auto* const save = std::get_if<SignIn::Save>(&effect)) {
-    if (const auto written = store_.write(save->record); !written)
-      log_warn("{}: {}", options_.sign_in.name, unsaved_ = written.error());
+    const auto written = store_.write(save->record);
+    unsaved_ = written ? std::string() : written.error();
+    if (!written) log_warn("{}: {}", options_.sign_in.name, unsaved_);
     stamp_ = store_.stamp();
     return;
   }
@@ -263,12 +264,11 @@ void SignInRunner::run(SignIn::Effect& effect) {
     looking_ = false;
     tell({});
     // `mcpivot login` signs in for other processes, which need the file.
-    const std::string unsaved = std::exchange(unsaved_, {});
     if (auto then = std::exchange(login_, nullptr)) {
-      if (unsaved.empty())
+      if (unsaved_.empty())
         then({});
       else
-        then(std::unexpected(Refusal{unsaved}));
+        then(std::unexpected(Refusal{unsaved_}));
     }
     announce_token();
     return;
@@ -303,8 +303,11 @@ void SignInRunner::take_turn() {
   const LockFile::Taken taken = store_.take_turn();
   if (taken == LockFile::Taken::yes) {
     pending_ = {};
+    // What couldn't be written is only here. The file may have tokens that the issuer has replaced.
+    const bool ours = !unsaved_.empty() && store_.stamp() == stamp_;
     stamp_ = store_.stamp();
-    return happens(SignIn::Turn{.record = store_.read(), .asked = !waiting_.empty() || login_});
+    return happens(SignIn::Turn{.record = ours ? machine_.record() : store_.read(),
+                                .asked = !waiting_.empty() || login_});
   }
   if (taken == LockFile::Taken::impossible)
     return happens(

@@ -195,6 +195,30 @@ TEST_F(Running, a_configuration_that_changes_during_a_refresh_costs_no_token) {
   EXPECT_EQ(other_.take_turn(), LockFile::Taken::yes);
 }
 
+TEST_F(Running, tokens_that_could_not_be_written_are_still_used) {
+  ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
+  ASSERT_TRUE(other_.write(expired()).has_value());
+  other_.end_turn();
+  start();
+  server_.answer = [](const std::string&) -> std::string {
+    return R"({"access_token":"t2","token_type":"Bearer","refresh_token":"r2","expires_in":0,"scope":")" +
+           std::string(300'000, 'x') + "\"}";  // the file would be too large
+  };
+  reject("t1");
+  until_told();
+  EXPECT_EQ(runner_->token(), "t2");
+  EXPECT_EQ(other_.read().tokens.access, "t1");
+  server_.answer = [](const std::string& path) -> std::string {
+    EXPECT_EQ(path, "/t");
+    return R"({"access_token":"t3","token_type":"Bearer","refresh_token":"r3"})";
+  };
+  told_.reset();
+  reject("t2");
+  until_told();
+  EXPECT_EQ(runner_->token(), "t3");
+  EXPECT_EQ(other_.read().tokens.refresh, "r3");
+}
+
 TEST_F(Running, a_waiting_process_uses_the_token_that_the_other_one_refreshed) {
   ASSERT_EQ(other_.take_turn(), LockFile::Taken::yes);
   SignInRecord record = expired();
