@@ -9,6 +9,7 @@
 #include "mcp/era.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
+#include "rpc/line_reader.h"
 
 namespace mcpivot {
 namespace {
@@ -27,11 +28,6 @@ constexpr std::string_view deaf_server = "A server isn't reading its messages. T
 const std::string json_headers = "Content-Type: application/json\r\n";
 const std::string event_headers =
     "Content-Type: text/event-stream\r\nCache-Control: no-cache, no-transform\r\nX-Accel-Buffering: no\r\n";
-
-// A message may contain line breaks between values; to a server, each message is one line.
-void make_one_line(std::string& text) {
-  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-}
 
 // In the modern era, the HTTP status reflects the answer too.
 int status_of(Era era, const Message& answer) {

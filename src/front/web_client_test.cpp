@@ -135,6 +135,20 @@ TEST_F(WebClientTest, a_modern_response_that_takes_seconds_still_has_its_status)
   EXPECT_THAT(answer.body, HasSubstr("-32601"));
 }
 
+TEST_F(WebClientTest, a_line_break_within_a_string_is_invalid_in_a_batch_too) {
+  begin(Era::legacy);
+  RawClient wire(*this);
+  send(
+      wire,
+      R"({"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{}}})",
+      1s);
+  EXPECT_EQ(wire.answer().status, 200);
+  send(wire, "[{\"jsonrpc\":\"2.0\",\n\"id\":2,\"method\":\"pi\nng\"}]", 1s);
+  EXPECT_THAT(wire.answer().body, HasSubstr("-32700"));
+  send(wire, "[{\"jsonrpc\":\"2.0\",\n\"id\":2,\"method\":\"ping\"}]", 1s);
+  EXPECT_THAT(wire.answer().body, HasSubstr(R"("id":2,"result":{})"));
+}
+
 // --- how many requests of one client may be in flight
 
 TEST_F(WebClientTest, each_message_of_a_batch_counts_as_a_request_in_flight) {

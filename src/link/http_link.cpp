@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <cstring>
 
 #include "link/http_exchanges.h"
 #include "log/last_resort.h"
 #include "log/log.h"
 #include "rpc/json_cursor.h"
+#include "rpc/line_reader.h"
 
 namespace mcpivot {
 namespace {
@@ -21,15 +21,6 @@ constexpr std::size_t low_water = 256 * 1024;
 constexpr std::size_t longest_session_id = 1024;
 // A daemon of the old transport sends its endpoint at once.
 constexpr milliseconds old_transport_patience{5'000};
-
-// Line breaks between the tokens of a message become blanks; one within a string isn't JSON, and stays.
-void make_one_line(char* data, std::size_t size) {
-  const std::string_view text(data, size);
-  if (std::memchr(data, '\n', size) == nullptr && std::memchr(data, '\r', size) == nullptr) return;
-  JsonCursor cursor(text);
-  if (!cursor.value() || !cursor.end()) return;
-  std::replace_if(data, data + size, [](char c) { return c == '\n' || c == '\r'; }, ' ');
-}
 
 }  // namespace
 
@@ -204,7 +195,7 @@ void HttpLink::resume() {
 }
 
 std::expected<Message, Refusal> HttpLink::read(char* data, std::size_t size, const BufferRef& buffer) {
-  make_one_line(data, size);
+  make_one_line({data, size});
   const std::string_view line(data, size);
   auto message = read_message(line);
   if (message) message->buffer = buffer;
@@ -216,7 +207,7 @@ void HttpLink::handle(const Message& message) {
 }
 
 void HttpLink::deliver_batch(char* data, std::size_t size) {
-  make_one_line(data, size);
+  make_one_line({data, size});
   if (handler_ != nullptr) survive(options_.peer, [&] { handler_->on_batch({data, size}); });
 }
 

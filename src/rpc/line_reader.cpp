@@ -4,6 +4,8 @@
 #include <cstring>
 #include <new>
 
+#include "rpc/json_cursor.h"
+
 namespace mcpivot {
 namespace {
 
@@ -97,6 +99,14 @@ void LineReader::skim_pending() {
   if (!skim_) skim_.emplace();
   skim_->feed({buffer_->data() + begin_, end_ - begin_});
   begin_ = searched_ = end_;
+}
+
+void make_one_line(std::span<char> text) {
+  const auto has = [&](char c) { return std::memchr(text.data(), c, text.size()) != nullptr; };
+  if (text.empty() || (!has('\n') && !has('\r'))) return;
+  JsonCursor cursor({text.data(), text.size()});
+  if (!cursor.value() || !cursor.end()) return;
+  std::ranges::replace_if(text, [](char c) { return c == '\n' || c == '\r'; }, ' ');
 }
 
 }  // namespace mcpivot

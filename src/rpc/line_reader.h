@@ -65,4 +65,8 @@ class LineReader {
   std::optional<Skim> skim_;  // a line that can't be held is going by; its bytes so far are gone
 };
 
+// A message that arrives by other means may contain line breaks. Those between its tokens become blanks; one
+// within a string isn't JSON, and stays.
+void make_one_line(std::span<char> text);
+
 }  // namespace mcpivot
