@@ -56,10 +56,6 @@ std::string block(std::string_view title, const std::vector<std::string>& lines,
   return text;
 }
 
-bool may_have_had_an_effect(const Fate& fate) {
-  return fate.reached || fate.retries > 0;
-}
-
 std::string times_text(int times) {
   return times == 1 ? "once" : times == 2 ? "twice" : fmt::format("{} times", times);
 }
@@ -68,7 +64,7 @@ std::string fate_text(const Fate& fate, const KindTraits& traits) {
   if (fate.again == 1) return "The call is safe to repeat, so mcpivot retried it.";
   if (fate.again > 1)
     return fmt::format("{} requests in flight were safe to repeat, so mcpivot retried them.", fate.again);
-  if (!may_have_had_an_effect(fate)) return "The call never reached the server and had no effect.";
+  if (!fate.reached) return "The call never reached the server and had no effect.";
   return fate.retries == 0 ? fmt::format("{}; mcpivot did not retry it.", traits.unsure)
                            : fmt::format("{}; mcpivot retried it {} and will not retry it again.",
                                          traits.unsure, times_text(fate.retries));
@@ -121,7 +117,7 @@ std::string crash_report(const Death& death, std::string_view doing, std::option
   if (!death.because.empty()) return text;
   if (death.traits->comes_and_goes)
     return text +
-           (fate && may_have_had_an_effect(*fate)
+           (fate && fate->reached
                 ? "Next: check whether the call took effect before you repeat it. mcpivot reconnects by "
                   "itself."
                 : "Next: repeat the call. mcpivot reconnects by itself.");

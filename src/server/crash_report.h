@@ -58,7 +58,7 @@ std::string telling_lines(const std::vector<std::string>& lines);
 
 // What became of requests in flight.
 struct Fate {
-  bool reached = true;    // the server, this time
+  bool reached = true;    // the server, this time or before
   int retries = 0;        // before this
   std::size_t again = 0;  // how many are being retried now; 0: it is lost
 };

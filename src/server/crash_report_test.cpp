@@ -65,9 +65,8 @@ TEST(CrashReport, says_whether_the_call_was_retried) {
   death.traits = &daemon_traits;
   EXPECT_THAT(crash_report(death, {}, Fate{.retries = 1}),
               HasSubstr("may have taken effect; mcpivot retried it once and will not retry it again."));
-  const std::string tried_before = crash_report(death, {}, Fate{.reached = false, .retries = 5});
-  EXPECT_THAT(tried_before, HasSubstr("mcpivot retried it 5 times and will not retry it again."));
-  EXPECT_THAT(tried_before, HasSubstr("Next: check whether the call took effect"));
+  EXPECT_THAT(crash_report(death, {}, Fate{.reached = false, .retries = 5}),
+              HasSubstr("The call never reached the server and had no effect."));
   EXPECT_THAT(crash_report(death, {}, Fate{.again = 3}),
               HasSubstr("\n3 requests in flight were safe to repeat, so mcpivot retried them.\n"));
 }
