@@ -90,7 +90,9 @@ std::string Server::seen() const {
 void Server::receive(std::string_view line) {
   remember(line);
   boost::system::error_code error;
-  const json::value parsed = json::parse(line, error);
+  json::parse_options options;
+  options.max_depth = 1024;  // as mcpivot
+  const json::value parsed = json::parse(line, error, {}, options);
   if (error) return wire_.error(nullptr, -32700, "the fake server got a line that isn't valid JSON");
   if (!parsed.is_object())
     return wire_.error(nullptr, -32600, "the fake server got a value that isn't an object");
