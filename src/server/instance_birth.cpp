@@ -178,8 +178,10 @@ void Instance::birth_failed(std::string why, bool ran, bool refused) {
   const std::string_view trouble = !traits().comes_and_goes ? "failed to start"
                                    : away                   ? traits().absent
                                                             : "can't be used";
-  // Nothing serves at a daemon that is away, whether we have noticed it or not.
-  const auto serving = current_ && !away ? std::optional(current_->number()) : std::nullopt;
+  // Nothing serves at a daemon that is away, whether we have noticed it or not. But before, it may have been
+  // a server of another kind, which does.
+  const bool still_serves = current_ && !(away && supervisor_for(current_->config()).traits().comes_and_goes);
+  const auto serving = still_serves ? std::optional(current_->number()) : std::nullopt;
   std::string words = failure_report(config_->name, trouble, failure.why, serving,
                                      !traits().comes_and_goes     ? next_line(next_step(generation))
                                      : failure.refused || serving ? std::string()
