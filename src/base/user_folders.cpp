@@ -41,10 +41,13 @@ std::string own_temporary_folder() {
   if (error) return {};
   const std::string folder = all / ("mcpivot-" + std::to_string(::geteuid()));
   ::mkdir(folder.c_str(), 0700);
+  return is_ours_alone(folder) ? folder : std::string();
+}
+
+bool is_ours_alone(const std::string& folder) {
   struct stat found{};
-  const bool ours = ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) &&
-                    found.st_uid == ::geteuid() && (found.st_mode & 077U) == 0;
-  return ours ? folder : std::string();
+  return ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() &&
+         (found.st_mode & 077U) == 0;
 }
 
 }  // namespace mcpivot

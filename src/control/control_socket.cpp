@@ -358,6 +358,11 @@ void ControlSocket::open() {
   std::error_code ignored;
   fs::create_directories(folder, ignored);
   ::chmod(folder.c_str(), 0700);
+  if (!is_ours_alone(folder))
+    return log_warn(
+        "no control socket: {} isn't a folder of this user alone; \"mcpivot status\" won't find this "
+        "mcpivot",
+        folder);
   const std::string path = free_path(folder);
   fs::remove(path, ignored);  // of a dead process with our pid
   boost::system::error_code error;

@@ -53,9 +53,10 @@ bool is_listening(const std::string& socket) {
 
 std::vector<RunningMcpivot> running_mcpivots() {
   std::vector<RunningMcpivot> found;
+  const std::string folder = runtime_folder();
+  if (!is_ours_alone(folder)) return found;  // what answers there may be another user's
   std::error_code error;
-  for (fs::directory_iterator entry(runtime_folder(), error), end; !error && entry != end;
-       entry.increment(error)) {
+  for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().stem();
     RunningMcpivot mcpivot{.pid = 0, .socket = entry->path()};
     std::from_chars(name.data(), name.data() + name.size(), mcpivot.pid);

@@ -15,11 +15,14 @@ namespace {
 
 // "[::1]:7420" → "::1", "Example.com:80" → "example.com"; empty: it is neither.
 std::string name_in(std::string_view host) {
-  if (host.starts_with('[')) {
-    const auto end = host.find(']');
-    return end == std::string_view::npos ? std::string() : lower(host.substr(1, end - 1));
-  }
-  return lower(host.substr(0, host.find(':')));
+  const bool bracketed = host.starts_with('[');
+  const auto end = bracketed ? host.find(']') : host.find(':');
+  if (bracketed && end == std::string_view::npos) return {};
+  const std::string_view name = bracketed ? host.substr(1, end - 1) : host.substr(0, end);
+  std::string_view port = host.substr(std::min(host.size(), bracketed ? end + 1 : end));
+  if (!port.empty() && port[0] != ':') return {};
+  if (!port.empty()) port.remove_prefix(1);
+  return port.find_first_not_of("0123456789") == std::string_view::npos ? lower(name) : std::string();
 }
 
 bool is_address(const std::string& name) {

@@ -31,8 +31,9 @@ TEST(Admission, accepts_the_names_of_this_machine) {
 // A web page may have made its own name resolve to us.
 TEST(Admission, rejects_names_that_only_resemble_this_machines) {
   const Admission admission = on_loopback();
-  for (const char* host : {"example.com", "127.example.com:7420", "127.0.0.1.example.com",
-                           "localhost.example.com", "", "[::1", "127."}) {
+  for (const char* host :
+       {"example.com", "127.example.com:7420", "127.0.0.1.example.com", "localhost.example.com", "", "[::1",
+        "127.", "[::1]example.com", "localhost:80@example.com", "localhost:http"}) {
     const auto admitted = admission.admit(ask(host));
     ASSERT_FALSE(admitted) << host;
     EXPECT_EQ(admitted.error().status, 403) << host;
