@@ -47,7 +47,7 @@ std::string own_temporary_folder() {
 bool is_ours_alone(const std::string& folder) {
   struct stat found{};
   return ::lstat(folder.c_str(), &found) == 0 && S_ISDIR(found.st_mode) && found.st_uid == ::geteuid() &&
-         (found.st_mode & 077U) == 0;
+         (found.st_mode & 022U) == 0;
 }
 
 }  // namespace mcpivot

@@ -16,7 +16,7 @@ std::string runtime_folder();  // $XDG_RUNTIME_DIR/mcpivot, else run/ in the sta
 // where other users may write too. Made if it's missing. Empty: what is there isn't this user's alone.
 std::string own_temporary_folder();
 
-// Whether this is a folder that only this user can read and write, and not a link to one.
+// Whether this is a folder, not a link to one, in which only this user can put something.
 bool is_ours_alone(const std::string& folder);
 
 }  // namespace mcpivot

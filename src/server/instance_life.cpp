@@ -226,7 +226,7 @@ void Instance::on_buried(Generation& generation, Death& death) {
   }
   settle_open(generation, death, !ends() && !on_request);
   leaving_.remove(generation.shared_from_this());
-  if (generation.ending()) note_end(generation, death.how);
+  if (generation.ending()) note_end(generation, ending_text(death));
   live();
 }
 
