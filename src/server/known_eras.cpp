@@ -6,15 +6,16 @@ namespace mcpivot {
 
 void KnownEras::recall(const ServerConfig& config) {
   futile_ = false;
-  file_ = files_.program_of(config.command);
-  eras_ = EraCache(files_, config, file_).load();
+  kept_.reset();
+  eras_ = EraCache(files_, config, files_.program_of(config.command)).load();
 }
 
 void KnownEras::learn(Eras now, const ServerConfig& config, const std::optional<FileFacts>& file) {
-  const Eras before = std::exchange(eras_, std::move(now));
-  const bool is_kept = eras_ == before && looks_the_same(file, file_);
+  eras_ = std::move(now);
+  if (kept_ == eras_ && looks_the_same(file, file_)) return;
+  EraCache(files_, config, file).save(eras_);
+  kept_ = eras_;
   file_ = file;
-  if (!is_kept) EraCache(files_, config, file_).save(eras_);
 }
 
 }  // namespace mcpivot

@@ -38,7 +38,8 @@ class KnownEras {
  private:
   Files& files_;
   Eras eras_;
-  std::optional<FileFacts> file_;  // the program that they are kept for
+  std::optional<Eras> kept_;       // what this run has written for the next ones
+  std::optional<FileFacts> file_;  // and for which program
   bool futile_ = false;
 };
 

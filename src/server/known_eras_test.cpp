@@ -66,6 +66,13 @@ TEST_F(KnownErasTest, what_is_known_is_kept_for_a_new_build_too) {
   EXPECT_EQ(files.saves, 2);
 }
 
+TEST_F(KnownErasTest, an_assumption_is_kept_once_the_server_has_shown_it) {
+  eras.assume(Era::legacy, false);
+  eras.assume(Era::modern, true);
+  learn({.legacy = false, .modern = true});
+  EXPECT_EQ(files.saves, 1);
+}
+
 TEST_F(KnownErasTest, an_assumption_or_a_doubt_is_not_kept) {
   learn({.legacy = true, .modern = std::nullopt});
   eras.assume(Era::legacy, false);
