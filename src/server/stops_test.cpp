@@ -15,7 +15,7 @@ class StopsTest : public testing::Test {
 
   simulation::Visitor visitor{"alpha=process"};
   Stops stops{visitor.world()};
-  Command command{.argv = {"alpha"}, .cwd = {}, .env = {}};
+  Command command{.argv = {"/own/alpha"}, .cwd = {}, .env = {}};  // others may run it
   std::vector<StopResult> told;
 };
 
@@ -48,6 +48,17 @@ TEST_F(StopsTest, a_daemons_result_is_told_as_it_is) {
   EXPECT_FALSE(told.at(0).ok);
   EXPECT_EQ(told.at(0).how, "it refused");
   EXPECT_FALSE(stops.is_ending_others());
+}
+
+TEST_F(StopsTest, callers_are_told_when_other_processes_have_ended) {
+  bool went_on = false;
+  stops.add(caller(), true);
+  stops.finish(command, [&] { went_on = true; });
+  EXPECT_TRUE(stops.is_ending_others());
+  EXPECT_TRUE(told.empty());
+  visitor.pass(std::chrono::seconds(1));
+  EXPECT_EQ(told.at(0).others.size(), 1U);
+  EXPECT_TRUE(went_on);
 }
 
 TEST_F(StopsTest, nobody_waits_for_other_processes_when_mcpivot_ends) {
