@@ -269,5 +269,22 @@ TEST(Rebuild, a_crash_report_has_no_stderr_lines_of_the_other_generation) {
   EXPECT_FALSE(is_error(client.await(rebuild)));
 }
 
+TEST(Rebuild, that_joins_the_build_after_a_save_and_is_cancelled_is_reported_once) {
+  Client client(changing({"--watch", "*.txt", "--build", "cat gate"}));
+  Gate gate(client.directory() / "gate");
+  client.initialize();
+  std::ofstream(client.directory() / "a.txt") << "saved";
+  ASSERT_TRUE(gate.wait_for_visitor());
+  const auto id = client.send_call("pivot_rebuild");
+  client.call("pivot_status");
+  client.notify("notifications/cancelled", {{"requestId", id}});
+  client.call("pivot_status");
+  gate.open();
+  const std::string text = client.call_text("echo", {{"text", "next"}});
+  const auto first = text.find("restarted: generation 2");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.rfind("restarted: generation 2"), first);
+}
+
 }  // namespace
 }  // namespace harness

@@ -223,8 +223,9 @@ std::shared_ptr<ControlTools::Running> ControlTools::begin(const Call& call, con
 void ControlTools::end(const std::shared_ptr<Running>& running, const ReloadOutcome& outcome) {
   running_.remove(running);
   // The model must know about what couldn't be stopped in time, or was done from a terminal or by another
-  // client.
-  const bool tells = outcome.ok && outcome.news && !fleet_.steers_all();
+  // client. A reload is told by its instance.
+  const bool is_stop = running->reload == ReloadId::none;
+  const bool tells = is_stop && outcome.ok && !fleet_.steers_all();
   Instance* const server = tells ? find_server(running->server) : nullptr;
   if (server != nullptr)
     server->add_notice(outcome.text, {&running->asker.client, running->withdrawn ? 0UL : 1UL});

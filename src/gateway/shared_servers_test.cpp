@@ -352,5 +352,15 @@ TEST_F(SharedByProfiles, recommends_only_tools_that_all_clients_have) {
   EXPECT_EQ(bob->instance().config().control.rebuild, "");
 }
 
+TEST_F(SharedServer, a_restart_that_both_asked_for_is_no_news_for_either) {
+  const std::string of_ann = ann->send("tools/call", R"({"name":"pivot_restart","arguments":{}})");
+  const std::string of_bob = bob->send("tools/call", R"({"name":"pivot_restart","arguments":{}})");
+  pass(1s);
+  EXPECT_THAT(ann->answer_to(of_ann), HasSubstr("restarted"));
+  EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("restarted"));
+  EXPECT_THAT(ann->call(), Not(HasSubstr("restarted")));
+  EXPECT_THAT(bob->call(), Not(HasSubstr("restarted")));
+}
+
 }  // namespace
 }  // namespace mcpivot

@@ -66,9 +66,9 @@ void Instance::announce(Reload& reload) {
   };
 }
 
-// Tells the outcome of a reload to clients that didn't ask for one.
+// Once, however many callers are in the round. A failure that somebody gets as an answer is no news.
 void Instance::tell(const ReloadOutcome& outcome) {
-  if (outcome.news) add_notice(outcome.text, outcome.asked);
+  if (outcome.news && (outcome.ok || reloads_.is_unasked())) add_notice(outcome.text, reloads_.askers());
 }
 
 void Instance::follow_sources(const std::string& reason) {
@@ -78,7 +78,7 @@ void Instance::follow_sources(const std::string& reason) {
           .saved = true,
           .reason = reason,
           .progress = {},
-          .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
+          .done = [](const ReloadOutcome&) {}});
 }
 
 bool Instance::program_replaced(const std::string& reason) {
@@ -91,7 +91,7 @@ bool Instance::program_replaced(const std::string& reason) {
           .saved = true,
           .reason = reason,
           .progress = {},
-          .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
+          .done = [](const ReloadOutcome&) {}});
   return true;
 }
 
@@ -141,10 +141,7 @@ void Instance::follow() {
   reload({.build = false,
           .reason = "another client has a newer generation",
           .progress = {},
-          .done = [this](const ReloadOutcome& outcome) {
-            following_ = Following::not_needed;
-            tell(outcome);
-          }});
+          .done = [this](const ReloadOutcome&) { following_ = Following::not_needed; }});
 }
 
 // The generation in its way is gone.
@@ -203,6 +200,7 @@ void Instance::cancel_reload(ReloadId id) {
 
 void Instance::end_round(const ReloadOutcome& outcome) {
   const bool proven = outcome.ok && reloads_.changes_server();
+  tell(outcome);
   const bool next = reloads_.end(outcome);
   if (proven) source_.proven(*this, changed_);
   watch_again();
@@ -235,7 +233,7 @@ void Instance::configure(ServerConfig config) {
     reload({.build = false,
             .reason = "its configuration changed",
             .progress = {},
-            .done = [this](const ReloadOutcome& outcome) { tell(outcome); }});
+            .done = [](const ReloadOutcome&) {}});
   });
 }
 

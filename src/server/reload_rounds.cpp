@@ -51,11 +51,8 @@ bool ReloadRounds::give_up(ReloadId id) {
   });
 }
 
-bool ReloadRounds::end(ReloadOutcome outcome) {
+bool ReloadRounds::end(const ReloadOutcome& outcome) {
   round_ = Round::none;
-  for (const Reload& reload : now_)
-    if (reload.asker != ClientId::nobody && !contains(given_up_, reload.id))
-      outcome.asked.push_back(reload.asker);
   given_up_.clear();
   for (const Reload& reload : std::exchange(now_, {})) reload.done(outcome);
   if (under_way() || later_.empty()) return false;  // a caller that was told has already begun a round
@@ -79,6 +76,17 @@ bool ReloadRounds::wants_check() const {
 
 bool ReloadRounds::follows_saves() const {
   return std::ranges::all_of(now_, &Reload::saved);
+}
+
+std::vector<ClientId> ReloadRounds::askers() const {
+  std::vector<ClientId> askers;
+  for (const Reload& reload : now_)
+    if (reload.asker != ClientId::nobody && !contains(given_up_, reload.id)) askers.push_back(reload.asker);
+  return askers;
+}
+
+bool ReloadRounds::is_unasked() const {
+  return std::ranges::find(now_, ClientId::nobody, &Reload::asker) != now_.end();
 }
 
 bool ReloadRounds::wants_renewal() const {

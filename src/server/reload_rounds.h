@@ -21,8 +21,7 @@ namespace mcpivot {
 struct ReloadOutcome {
   bool ok;
   std::string text;
-  bool news = true;               // worth telling clients that didn't ask
-  std::vector<ClientId> asked{};  // those that get it as an answer
+  bool news = true;  // worth telling clients that didn't ask
 };
 
 struct Reload {
@@ -34,8 +33,8 @@ struct Reload {
   std::string reason;                                   // "on request"
   std::function<void(std::string_view line)> progress;  // may be empty
   std::function<void(const ReloadOutcome&)> done;
-  ReloadId id = ReloadId::none;  // none: it can't be cancelled
-  ClientId asker = ClientId::nobody;
+  ReloadId id = ReloadId::none;       // none: it can't be cancelled
+  ClientId asker = ClientId::nobody;  // a terminal has an id too
 };
 
 class ReloadRounds {
@@ -62,7 +61,7 @@ class ReloadRounds {
   // One requester no longer wants it. True: no caller in the round does any more.
   bool give_up(ReloadId id);
   // Tells everybody in the round the outcome. True: the next round waits for begin().
-  bool end(ReloadOutcome outcome);
+  bool end(const ReloadOutcome& outcome);
   // There won't be a next round: callers that wait for it get the outcome of this one.
   void gather();
 
@@ -75,6 +74,11 @@ class ReloadRounds {
   bool wants_check() const;
   // No caller in it asked for more than the saved changes.
   bool follows_saves() const;
+  // Those that get its outcome as an answer.
+  std::vector<ClientId> askers() const;
+  // Whether it is also for something that no client and no terminal asked for, so nobody gets that as an
+  // answer.
+  bool is_unasked() const;
   // The reason of the caller that began it.
   std::string reason() const { return now_.empty() ? "on request" : now_.front().reason; }
 

@@ -155,7 +155,6 @@ void Server::reload(const ServerConfig& config, Reload reload) {
       return this->reload(config, reload);
     }
     if (!outcome.ok) return reload.done(outcome);
-    if (outcome.news) instance->add_notice(outcome.text);
     const auto others = std::ranges::count_if(
         by_use(), [&](const Instance* other) { return other != instance && runs(*other); });
     if (others == 0) return reload.done(outcome);
