@@ -25,6 +25,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "rpc/attempts.h"
 #include "rpc/kept_message.h"
 #include "rpc/message.h"
 
@@ -69,7 +70,7 @@ class RequestTable {
     Span id_at{}, token_at{}, method_at{}, name_at{};
     Method known = Method::other;
     bool task = false;
-    int sent_before = 0;         // to how many earlier generations that died
+    Attempts sent_before{};      // to earlier generations, which died
     std::uint64_t position = 0;  // its end in the stream of bytes to the peer
     Clock::Time asked{};
     Clock::Time since{};  // of the last sign of life
@@ -116,7 +117,7 @@ class RequestTable {
     free.request.origin = std::move(origin);
     free.request.known = Method::other;
     free.request.task = false;
-    free.request.sent_before = 0;
+    free.request.sent_before = {};
     free.request.position = 0;
     free.request.asked = free.request.since = is_timed(last_id_) ? clock_.now() : clock_.about_now();
     return last_id_;

@@ -169,9 +169,9 @@ void Generation::request(ToServer& asked) {
 
 void Generation::see_request(const ToServer& asked, bool renamed, std::int64_t own) const {
   clients_.saw({.way = Seen::Way::to_server,
-                .what = asked.sent_before > 0 ? Seen::What::retried
-                        : renamed             ? Seen::What::changed
-                                              : Seen::What::passed,
+                .what = asked.sent_before.count > 0 ? Seen::What::retried
+                        : renamed                   ? Seen::What::changed
+                                                    : Seen::What::passed,
                 .client = asked.asker.client,
                 .exchange = asked.asker.exchange,
                 .server = config_->name,

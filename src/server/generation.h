@@ -103,7 +103,7 @@ class Generation final : public Link::Handler,
 
   // A request from a client. It will be answered, or be in take_open() at the end.
   void request(ToServer& asked);
-  void request(Asker asker, const Message& message, int sent_before = 0) {
+  void request(Asker asker, const Message& message, Attempts sent_before = {}) {
     ToServer asked(asker, message, sent_before);
     request(asked);
   }

@@ -287,7 +287,7 @@ void Instance::resume() {
 // rejects them has run nothing, and may have another schema by now.
 bool Instance::has_stale_headers(const Generation::Requests::Request& request, const ToClient& said) const {
   return said.message.kind == Kind::error && error_code(said.message) == code::header_mismatch &&
-         request.known == Method::tools_call && request.sent_before == 0 && current_ &&
+         request.known == Method::tools_call && request.sent_before.count == 0 && current_ &&
          current_->id() == said.from && serving() == current_.get() && supervisor().sends_headers();
 }
 
@@ -306,7 +306,7 @@ void Instance::follow_earlier_task(const Generation::Requests::Request& request)
 
 void Instance::on_answer(const Generation::Requests::Request& request, ToClient& said) {
   if (has_stale_headers(request, said) &&
-      waiting_.add(request.origin, request.kept.message(), request.sent_before + 1))
+      waiting_.add(request.origin, request.kept.message(), request.sent_before.after(false)))
     return refetch(ListKind::tools);  // which sends it again
   if (asks_for_sign_in(request, said)) return count_failure(request);
   if (!replay_.learn(request, said.message)) return refuse_subscription(request);

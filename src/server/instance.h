@@ -344,13 +344,13 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   void answer_question(Generation& from, const ToClient& said) const;
   std::vector<std::string> stderr_for_clients(int generation) const;
   void wait(const ToServer& asked);
-  void wait(Asker asker, const Message& message, int sent_before) {
+  void wait(Asker asker, const Message& message, Attempts sent_before) {
     wait(ToServer(asker, message, sent_before));
   }
   // Sends it to the server or, if this client has enough requests in flight there, later, when some have
   // ended. Waiting ones come first, unless it is one of them.
   void put(Generation& generation, ToServer& asked, bool waited = false);
-  void put(Generation& generation, Asker asker, const Message& message, int sent_before,
+  void put(Generation& generation, Asker asker, const Message& message, Attempts sent_before,
            bool waited = false) {
     ToServer asked(asker, message, sent_before);
     put(generation, asked, waited);

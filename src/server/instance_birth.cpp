@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "log/log.h"
-#include "mcp/request_meta.h"
 #include "rpc/json_cursor.h"
 #include "server/birth_report.h"
 #include "server/instance.h"

@@ -343,20 +343,19 @@ bool Instance::settle(const Generation& generation, Generation::Open& open, cons
                          ? catalog().find(ListKind::tools, string_value(request.name()))
                          : nullptr;
   const bool resumes = message.request_state && generation.owns_states();  // known to no other generation
+  const Attempts tries = request.sent_before.after(reached);
   const bool repeatable = is_read(request.known) || (tool != nullptr && is_safe_to_repeat(*tool));
-  if (again && (!reached || repeatable) && !resumes && !ends() && request.sent_before < traits.most_tries &&
-      may_pass(request.origin, message)) {
+  if (again && (!reached || repeatable) && !resumes && !ends() &&
+      request.sent_before.count < traits.most_tries && may_pass(request.origin, message)) {
     if (Generation* next = serving()) {
-      put(*next, request.origin, message, request.sent_before + 1);
+      put(*next, request.origin, message, tries);
       watch_overdue_calls();
     } else {
-      wait(request.origin, message, request.sent_before + 1);
+      wait(request.origin, message, tries);
     }
     return false;
   }
-  // Only what is safe to repeat was sent again after it had reached a server.
-  const Fate fate{.reached = reached || (repeatable && request.sent_before > 0),
-                  .retries = request.sent_before};
+  const Fate fate{.reached = tries.reached, .retries = request.sent_before.count};
   const std::string words = crash_report(death, describe(request), fate);
   count_failure(request);
   clients_.refuse(request.origin, failure_answer(request.known, request.id(), words));

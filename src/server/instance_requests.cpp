@@ -163,7 +163,7 @@ void Instance::notify(const Message& message) {
     if (!generation->overflows()) return generation->notify(message);
     return drop_notification(message, "a notification for a server that isn't reading its messages");
   }
-  if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, 0)) return;
+  if (life_.is<Life::Starting>() && !is_shared() && waiting_.add({}, message, {})) return;
   drop_notification(message, is_shared() ? "a notification for a server that others use too"
                                          : "a notification for a server that is not running");
 }

@@ -31,8 +31,9 @@ void Instance::refuse_stopped() {
       continue;
     }
     refuse(waiting.asker, message,
-           fmt::format("it was stopped on request; {}",
-                       waiting.sent_before > 0 ? "the next call starts it" : "the request never reached it"));
+           fmt::format("it was stopped on request; {}", waiting.sent_before.count > 0
+                                                            ? "the next call starts it"
+                                                            : "the request never reached it"));
   }
 }
 
@@ -79,7 +80,7 @@ void Instance::refuse_waiting(const std::string& why) {
       continue;
     }
     if (!tries_again || !ask_to_sign_in(waiting.asker, message))
-      refuse(waiting.asker, message, words(waiting.sent_before > 0));
+      refuse(waiting.asker, message, words(waiting.sent_before.count > 0));
   }
 }
 

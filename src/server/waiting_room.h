@@ -30,7 +30,7 @@ class WaitingRoom {
   struct Waiting {
     Asker asker;  // nobody: a notification, which has no answer
     KeptMessage message;
-    int sent_before;  // to how many generations that died
+    Attempts sent_before;  // to generations that died
     Clock::Time deadline;
     bool held = false;
     bool is_request() const { return asker.client != ClientId::nobody; }
@@ -45,11 +45,11 @@ class WaitingRoom {
   // For requests from now on.
   void set_patience(std::chrono::milliseconds patience) { patience_ = patience; }
   // False: the room is full, and no other client has more.
-  bool add(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits = {}) {
+  bool add(Asker asker, const Message& message, Attempts sent_before, std::span<const Edit> edits = {}) {
     return add({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience_});
   }
   // The same for a request that is held, with a time limit of its own.
-  bool hold(Asker asker, const Message& message, int sent_before, std::span<const Edit> edits,
+  bool hold(Asker asker, const Message& message, Attempts sent_before, std::span<const Edit> edits,
             std::chrono::milliseconds patience) {
     return add({asker, KeptMessage(message, edits), sent_before, clock_.now() + patience, true});
   }

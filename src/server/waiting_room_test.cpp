@@ -19,7 +19,7 @@ class Room : public testing::Test {
   bool add(int client, int id, std::size_t bytes = 0) {
     const std::string line = request_line(std::to_string(id), "tools/call",
                                           fmt::format(R"({{"x":"{}"}})", std::string(bytes, 'x')));
-    return room.add({.client = static_cast<ClientId>(client)}, *read_message(line), 0);
+    return room.add({.client = static_cast<ClientId>(client)}, *read_message(line), {});
   }
   static int id_of(const WaitingRoom::Waiting& waiting) {
     const Message message = waiting.message.message();
@@ -119,8 +119,8 @@ TEST_F(Room, also_reports_notifications) {
                     [&](const auto& one) { gone.emplace_back(one.message.raw()); }};
   const std::string line = request_line({}, "notifications/x", {});
   const std::string request = request_line("1", "tools/call", {});
-  for (int i = 0; i < most; ++i) other.add({}, *read_message(line), 0);
-  EXPECT_TRUE(other.add({.client = static_cast<ClientId>(1)}, *read_message(request), 0));
+  for (int i = 0; i < most; ++i) other.add({}, *read_message(line), {});
+  EXPECT_TRUE(other.add({.client = static_cast<ClientId>(1)}, *read_message(request), {}));
   EXPECT_THAT(gone, ElementsAre(line));
   while (time.step(time.now() + 2s)) continue;
   EXPECT_EQ(late.size(), WaitingRoom::most_waiting);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "rpc/attempts.h"
 #include "rpc/edit.h"
 #include "rpc/message.h"
 #include "server/ids.h"
@@ -17,11 +18,11 @@ namespace mcpivot {
 struct ToServer {
   Asker asker;
   const Message& message;
-  std::string_view name;  // params.name, as the server spells it; empty if there is none
-  int sent_before = 0;    // to how many earlier generations, which died
+  std::string_view name;   // params.name, as the server spells it; empty if there is none
+  Attempts sent_before{};  // to earlier generations, which died
   Edits edits{};
 
-  ToServer(Asker from, const Message& request, int tries = 0)
+  ToServer(Asker from, const Message& request, Attempts tries = {})
       : asker(from), message(request), name(request.text(request.name)), sent_before(tries) {}
 };
 
