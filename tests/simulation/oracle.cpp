@@ -312,7 +312,7 @@ void Oracle::judge_words(Request& request, const Message& message) {
         find_member(message.text(message.result), "content").starts_with('['))
       return violate(fmt::format("{} was called by pivot_call, and its answer does not say so: {}",
                                  asked.number, brief(raw)));
-    count_use(asked);
+    if (!quoted) count_use(asked);
     if (requests_.at(number).executed == 0)
       return violate(fmt::format("{} was answered, but never executed", asked.number));
     request.well = true;
