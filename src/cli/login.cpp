@@ -170,7 +170,7 @@ bool wait_for_turn(SignInStore& store) {
   const auto until = std::chrono::steady_clock::now() + SignInStore::longest_silence;
   boost::asio::io_context loop(1);
   boost::asio::steady_timer timer(loop);
-  while (store.take_turn() == LockFile::Taken::by_another && !store.announced()) {
+  while (store.take_turn() == LockFile::Taken::by_another && !store.shows_page()) {
     if (std::chrono::steady_clock::now() >= until) return false;
     timer.expires_after(std::chrono::milliseconds(100));
     timer.wait();

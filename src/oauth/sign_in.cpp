@@ -21,6 +21,8 @@ constexpr int most_fresh_rejections = 2;
 // A token that is about to expire counts as expired.
 constexpr std::int64_t leeway = 10;
 constexpr std::int64_t longest_back_off = 60;
+// A token that is older than this may have been revoked before its first use.
+constexpr std::int64_t just_issued = 600;
 // In bytes: an address with all of them must fit into a browser, and the record into its file.
 constexpr std::size_t most_needed = 4'000;
 // Without a request that needs it: others may.
@@ -109,6 +111,11 @@ bool SignIn::satisfies(const SignInRecord& record) const {
   return !wanted_.challenge.wants_more_scope() || includes(record.asked, wanted_.challenge.scopes);
 }
 
+// No request has used the token, which was just issued: there is no better one.
+bool SignIn::is_fresh() const {
+  return record_.trial.runs() && now_ - record_.trial.since < just_issued;
+}
+
 void SignIn::on_wanted(const Wanted& event) {
   if (state_ == State::waiting) return on_wanted_meanwhile(event);
   if (state_ != State::idle) return;  // all callers wait for the same outcome
@@ -128,7 +135,7 @@ void SignIn::on_wanted_meanwhile(const Wanted& event) {
   if (event.rejected != record_.tokens.access) return do_(Renewed{});
   // One that is rejected at once is as good as it gets.
   const bool expired = record_.tokens.expires != 0 && record_.tokens.expires <= now_ + leeway;
-  if (!record_.trial.runs() || expired) renew();
+  if (!is_fresh() || expired) renew();
 }
 
 void SignIn::on_accepted(const std::string& token) {
@@ -174,7 +181,7 @@ void SignIn::on_turn(const Turn& event) {
   }
   if (may_refresh_ && expired && !refresh_failed_) return refresh();
   TokenTrial& trial = record_.trial;
-  const bool fresh = trial.runs();
+  const bool fresh = is_fresh();
   if (current && fresh && !expired) {
     // There is no better token than one that the user has just approved.
     if (trial.of == TokenTrial::Of::users_token) {
@@ -498,7 +505,7 @@ void SignIn::on_redirected(const Redirected& event) {
         "the sign-in was answered by a different authorization server than the one that was asked; mcpivot "
         "did not use the answer");
   if (const auto error = only_field(event.fields, "error")) {
-    forget_scopes();
+    forget_scopes(*error);
     const std::string more = only_field(event.fields, "error_description").value_or("");
     return fail(fmt::format("the sign-in was refused: {}{}{}", shown_text(*error, 100),
                             more.empty() ? "" : ": ", shown_text(more, 200)));
@@ -511,10 +518,12 @@ void SignIn::on_redirected(const Redirected& event) {
 }
 
 // The issuer may not have these scopes, or the user may not want to grant them: the next sign-in must work.
-void SignIn::forget_scopes() {
-  const bool only_more = record_.signed_in() && !wanted_.login;  // the token still has those of before
-  if (only_more || (record_.asked.empty() && record_.needed.empty())) return;
-  record_.asked.clear();
+void SignIn::forget_scopes(const std::string& error) {
+  // The token still has those of before.
+  const bool keeps = record_.signed_in() && (!wanted_.login || error == "access_denied");
+  if (keeps && (!wanted_.login || record_.needed.empty())) return;
+  if (record_.asked.empty() && record_.needed.empty()) return;
+  if (!keeps) record_.asked.clear();
   if (wanted_.login) record_.needed.clear();
   do_(Save{record_});
 }
@@ -556,7 +565,7 @@ void SignIn::on_exchanged(const Fetched& event) {
 
 void SignIn::keep(GrantedTokens tokens, TokenTrial::Of trial) {
   record_.tokens = std::move(tokens);
-  record_.trial = {.of = trial, .failures = record_.trial.failures};
+  record_.trial = {.of = trial, .failures = record_.trial.failures, .since = now_};
   unproven_ = record_.tokens.access;
   refresh_failed_ = false;
   do_(Save{record_});

@@ -176,6 +176,7 @@ class SignIn {
   void on_accepted(const std::string& token);
 
   bool satisfies(const SignInRecord& record) const;
+  bool is_fresh() const;
   void on_wanted_meanwhile(const Wanted& event);
   void renew();
   void remind(std::int64_t earliest);
@@ -196,7 +197,7 @@ class SignIn {
   void refuse(std::string words);
   std::string unrefreshed(const std::string& why) const;
   void need(const Scopes& scopes);
-  void forget_scopes();
+  void forget_scopes(const std::string& error);
   void fail_unregistered();
   void end(Fail failure);
   void do_(Effect effect) { effects_.push_back(std::move(effect)); }

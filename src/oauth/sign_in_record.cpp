@@ -46,7 +46,10 @@ TokenTrial parse_trial(const JsonDocument& trial) {
   TokenTrial::Of of = TokenTrial::Of::nothing;
   for (const auto one : {TokenTrial::Of::users_token, TokenTrial::Of::refreshed_token})
     if (trial.text("of") == text(one)) of = one;
-  return {.of = of, .failed = trial.flag("failed"), .failures = trial.number("failures").value_or(0)};
+  return {.of = of,
+          .failed = trial.flag("failed"),
+          .failures = trial.number("failures").value_or(0),
+          .since = trial.number("since").value_or(0)};
 }
 
 std::string date_text(std::int64_t time) {
@@ -55,6 +58,15 @@ std::string date_text(std::int64_t time) {
   std::array<char, 40> text{};
   if (::gmtime_r(&seconds, &parts) == nullptr) return {};
   return {text.data(), std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S UTC", &parts)};
+}
+
+std::optional<PendingSignIn> page_in(const std::string& path) {
+  const auto text = read_small_file(path, longest_record);
+  const auto document = text ? JsonDocument::parse(*text) : std::nullopt;
+  if (!document || document->text("url").empty()) return {};
+  return PendingSignIn{.url = document->text("url"),
+                       .redirect_uri = document->text("redirect_uri"),
+                       .in_browser = document->flag("in_browser")};
 }
 
 }  // namespace
@@ -101,7 +113,8 @@ std::string record_text(const SignInRecord& record) {
                                       {"trial",
                                        {{"of", text(record.trial.of)},
                                         {"failed", record.trial.failed},
-                                        {"failures", record.trial.failures}}},
+                                        {"failures", record.trial.failures},
+                                        {"since", record.trial.since}}},
                                       {"tokens",
                                        {{"access", record.tokens.access},
                                         {"refresh", record.tokens.refresh},
@@ -219,12 +232,11 @@ std::optional<PendingSignIn> SignInStore::announced() const {
   if (::stat(lock_.path().c_str(), &facts) != 0 ||
       std::time(nullptr) - facts.st_mtim.tv_sec > std::chrono::seconds(longest_page + leeway).count())
     return {};
-  const auto text = read_small_file(lock_.path(), longest_record);
-  const auto document = text ? JsonDocument::parse(*text) : std::nullopt;
-  if (!document || document->text("url").empty()) return {};
-  return PendingSignIn{.url = document->text("url"),
-                       .redirect_uri = document->text("redirect_uri"),
-                       .in_browser = document->flag("in_browser")};
+  return page_in(lock_.path());
+}
+
+bool SignInStore::shows_page() const {
+  return page_in(lock_.path()).has_value();
 }
 
 }  // namespace mcpivot

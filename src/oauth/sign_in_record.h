@@ -24,6 +24,7 @@ struct TokenTrial {
   Of of = Of::nothing;
   bool failed = false;        // it was rejected, and is counted
   std::int64_t failures = 0;  // how many of the user's were rejected at once, since the last `mcpivot login`
+  std::int64_t since = 0;     // when the last one was issued, in seconds since 1970
 
   bool runs() const { return of != Of::nothing; }
 };
@@ -80,6 +81,8 @@ class SignInStore {
   static constexpr std::chrono::minutes longest_page{10};
   // What the holder of the lock announced; nothing if that is so long ago that the holder must be stopped.
   std::optional<PendingSignIn> announced() const;
+  // Also if that is long ago: it waits for its user, or is stopped, but it refreshes nothing.
+  bool shows_page() const;
 
   const std::string& path() const { return path_; }
 

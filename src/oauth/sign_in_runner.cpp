@@ -59,7 +59,8 @@ SignInRunner::SignInRunner(boost::asio::io_context& loop, Options options)
 
 void SignInRunner::close(const std::string& why) {
   closed_ = true;
-  for (auto* timer : {&turn_timer_, &tell_timer_, &user_timer_, &look_timer_, &renew_timer_}) timer->cancel();
+  for (auto* timer : {&turn_timer_, &tell_timer_, &look_timer_, &renew_timer_}) timer->cancel();
+  user_timer_.cancel();
   fetcher_.close();
   listener_.reset();
   reply_ = exchange_reply_ = nullptr;

@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/steady_timer.hpp>
+#include <boost/asio/system_timer.hpp>
 #include <chrono>
 #include <deque>
 #include <functional>
@@ -127,7 +128,7 @@ class SignInRunner final : public Authorizer, public std::enable_shared_from_thi
   std::string announced_;                                 // the token that was told of last
   boost::asio::steady_timer turn_timer_;
   boost::asio::steady_timer tell_timer_;
-  boost::asio::steady_timer user_timer_;
+  boost::asio::system_timer user_timer_;  // others look at the time of its announcement
   boost::asio::steady_timer look_timer_;
   boost::asio::steady_timer renew_timer_;
 };

@@ -69,6 +69,28 @@ TEST_F(SigningIn, a_token_rejected_before_its_expiry_makes_mcpivot_look_up_the_i
   EXPECT_EQ(fetched_url(), "https://i.example/t");
 }
 
+TEST_F(SigningIn, a_token_that_waited_long_for_its_first_use_is_refreshed_if_it_is_rejected) {
+  SignInRecord record = signed_in();
+  record.trial = {.of = TokenTrial::Of::users_token, .failed = false, .failures = 0, .since = now - 3'600};
+  happens(SignIn::Wanted{.rejected = "t1"});
+  turn(record);
+  answer(R"({"resource":"https://a.example/mcp","authorization_servers":["https://i.example"]})");
+  EXPECT_EQ(fetched_url(), "https://i.example/t");
+}
+
+TEST_F(SigningIn, a_login_that_the_user_declines_keeps_the_scopes_of_the_token) {
+  SignInRecord record = signed_in();
+  record.asked = {"read"};
+  machine_.adopt(record);
+  happens(SignIn::Wanted{.login = true});
+  turn(record);
+  discover();
+  happens(SignIn::Opened{"http://127.0.0.1:1234/callback"});
+  happens(SignIn::Redirected{{{"error", "access_denied"}, {"state", state_text()}}});
+  EXPECT_TRUE(did<SignIn::Fail>());
+  EXPECT_EQ(machine_.record().asked, Scopes({"read"}));
+}
+
 TEST_F(SigningIn, a_new_issuer_is_sent_nothing_that_the_old_one_issued) {
   happens(SignIn::Wanted{.rejected = "t1"});
   turn(signed_in());
