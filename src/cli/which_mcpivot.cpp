@@ -73,10 +73,8 @@ Found all_that_fit(const ControlWish& wish) {
   return found;
 }
 
-bool any_is_running(const ControlWish& wish) {
-  ControlWish any;
-  any.many = wish.many;
-  return !all_that_fit(any).states.empty();
+bool any_is_running() {
+  return !all_that_fit(ControlWish()).states.empty();
 }
 
 }  // namespace
@@ -117,7 +115,7 @@ std::vector<std::string> server_names(ControlWish wish) {
 std::string nobody(const ControlWish& wish) {
   if (wish.many && wish.instance.empty())
     return "no \"mcpivot serve\" is running; only its clients have sessions.";
-  if ((wish.instance.empty() && wish.server.empty()) || !any_is_running(wish))
+  if ((wish.instance.empty() && wish.server.empty()) || !any_is_running())
     return "no mcpivot is running. A client starts one when it connects.";
   if (wish.server.empty())
     return fmt::format(

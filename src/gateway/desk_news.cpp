@@ -152,7 +152,8 @@ std::string Desk::words_of_trouble() const {
   std::string text = fmt::format(
       "The MCP server \"{}\" behind mcpivot {}: {}. Its tools will appear when it works{}.", lone().name(),
       lone().absence(), why, waits_for_us ? fmt::format("; {} tries again", tools.restart) : std::string());
-  if (!tools.logs.empty()) text += fmt::format(" {} shows its stderr.", tools.logs);
+  const bool is_silent = !lone().config().is_daemon() && lone().ring().last_number() == 0;
+  if (!tools.logs.empty() && !is_silent) text += fmt::format(" {} shows its stderr.", tools.logs);
   if (!tools.status.empty()) text += fmt::format(" {} shows its state.", tools.status);
   text += lines;
   return text;

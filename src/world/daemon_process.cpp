@@ -82,7 +82,7 @@ struct Detached {
 
 [[noreturn]] void become(const Detached& what) {
   ::setsid();
-  const int null = ::open("/dev/null", O_RDONLY);
+  const int null = ::open("/dev/null", O_RDWR);
   const int out = ::open(what.output, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_NOFOLLOW, 0600);
   ::dup2(null, 0);
   ::dup2(out >= 0 ? out : null, 1);
@@ -126,7 +126,7 @@ bool DaemonProcess::take_lock() {
   const LockFile::Taken taken = lock_.take();
   if (taken == LockFile::Taken::impossible)
     log_warn("{}: cannot create {}: {}; another mcpivot may start the daemon too", config_->name,
-             lock_.path(), std::strerror(errno));
+             lock_.path().empty() ? "a lock (no folder is yours alone)" : lock_.path(), std::strerror(errno));
   return taken != LockFile::Taken::by_another;
 }
 
@@ -216,9 +216,9 @@ void DaemonProcess::arrived() {
 
 std::string DaemonProcess::trouble() const {
   if (!waiting_ || starting()) return trouble_;
-  return fmt::format("--start was run {} ago, and the daemon still doesn't answer; its output is in {}",
+  return fmt::format("--start was run {} ago, and the daemon still doesn't answer{}",
                      duration_text(std::chrono::duration_cast<milliseconds>(steady_clock::now() - began_)),
-                     output_file_);
+                     output_file_.empty() ? std::string() : "; its output is in " + output_file_);
 }
 
 void DaemonProcess::stop(OnStopped on_stopped) {
