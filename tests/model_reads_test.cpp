@@ -201,7 +201,7 @@ void tell_slow_starts(Page& page) {
   Client client(with({{"alpha", server({"--name", "alpha"}, {{"active", true}})},
                       {"slow", server({"--hold", "initialize"}, {{"active", true}})}}));
   start(client, {"alpha"});
-  tools_of(client);
+  client.request("tools/list", nullptr, in(std::chrono::seconds(20)));  // it waits for the slow one, for 5 s
   page.add("One of several; the next call of another one:", client,
            client.call("alpha__echo", {{"text", "hello"}}));
   page.add("`pivot_call` of one of its tools, after 5 s:", client,
