@@ -55,11 +55,12 @@ void Birth::shake_hands() {
   if (era_ == client && may_switch_era() && !eras_.accepts(era_))
     silence_.set(silence(), [this] { on_silence(); });
   course_ = Course::shakes;
-  handshake_ = owner_.make_handshake(*generation_);
   start(handshake_);
 }
 
-void Birth::start(const std::shared_ptr<Handshake>& handshake) {
+// Whatever comes of it may be known at once, and replace it.
+void Birth::start(std::shared_ptr<Handshake>& handshake) {
+  handshake = owner_.make_handshake(*generation_);
   const auto keep = handshake;
   const Handshake* const by = keep.get();
   keep->start([this, by] { on_opened(*by); }, [this, by](auto outcome) { on_done(*by, std::move(outcome)); });
@@ -76,7 +77,6 @@ void Birth::on_silence() {
            duration_text(silence()), text(era_));
   generation_->meet(other(era_), owner_.hello(), owner_.client_era());
   course_ = Course::shakes_twice;
-  other_ = owner_.make_handshake(*generation_);
   start(other_);
 }
 

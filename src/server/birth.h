@@ -99,7 +99,7 @@ class Birth : public std::enable_shared_from_this<Birth> {
   };
 
   void shake_hands();
-  void start(const std::shared_ptr<Handshake>& handshake);
+  void start(std::shared_ptr<Handshake>& handshake);
   void on_opened(const Handshake& by);
   void on_done(const Handshake& by, std::expected<Handshake::Outcome, Handshake::Failure> outcome);
   std::chrono::milliseconds silence() const;
