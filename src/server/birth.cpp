@@ -45,8 +45,8 @@ void Birth::open() {
   shake_hands();
 }
 
-// A bridge can't be removed while it waits for the server, so the other era is only tried meanwhile if there
-// is none. Once the server has answered, we know what it accepts.
+// A bridge can't be removed while it waits for the server, so a silent server is only asked in the other era
+// as well if it was first asked in the client's own, without a bridge.
 void Birth::shake_hands() {
   const Era client = owner_.client_era();
   limit_time();

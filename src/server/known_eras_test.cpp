@@ -2,36 +2,20 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include "server/kept_texts_fixture.h"
 
 namespace mcpivot {
 namespace {
 
-class KeptEras final : public Files {
- public:
-  std::optional<FileFacts> program_of(const Command&) const override { return program; }
-  std::optional<FileFacts> stoppable_program_of(const Command&) const override { return std::nullopt; }
-  std::optional<std::string> load(Shelf, const std::string& name) const override {
-    const auto found = texts.find(name);
-    return found == texts.end() ? std::nullopt : std::optional(found->second);
-  }
-  bool save(Shelf, const std::string& name, std::string_view text) override {
-    texts[name] = text;
-    ++saves;
-    return true;
-  }
-
-  std::optional<FileFacts> program = FileFacts{.path = "/bin/server", .stamp = {}};
-  std::map<std::string, std::string> texts;
-  int saves = 0;
-};
-
 class KnownErasTest : public testing::Test {
  protected:
-  KnownErasTest() { eras.recall(config); }
+  KnownErasTest() {
+    files.program = FileFacts{.path = "/bin/server", .stamp = {}};
+    eras.recall(config);
+  }
   void learn(Eras now) { eras.learn(std::move(now), config, files.program); }
 
-  KeptEras files;
+  KeptTexts files;
   ServerConfig config;
   KnownEras eras{files};
 };

@@ -2,27 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
+#include "server/kept_texts_fixture.h"
 
 namespace mcpivot {
 namespace {
-
-// Files in memory.
-class KeptTexts final : public Files {
- public:
-  std::optional<FileFacts> program_of(const Command&) const override { return std::nullopt; }
-  std::optional<FileFacts> stoppable_program_of(const Command&) const override { return std::nullopt; }
-  std::optional<std::string> load(Shelf, const std::string& name) const override {
-    const auto found = texts.find(name);
-    return found == texts.end() ? std::nullopt : std::optional(found->second);
-  }
-  bool save(Shelf, const std::string& name, std::string_view text) override {
-    texts[name] = text;
-    return true;
-  }
-
-  std::map<std::string, std::string> texts;
-};
 
 class StartCacheFiles : public testing::Test {
  protected:
