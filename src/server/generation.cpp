@@ -69,15 +69,19 @@ Generation::~Generation() {
 void Generation::meet(Era server, std::string_view hello, Era client) {
   hello_ = hello;
   dialect_ = client;
+  // It may have calls from before the handshake, whose clients are being asked.
+  const bool bridge_fits = bridge_ && server == era_;
   era_ = server;
-  retired_ = std::move(bridge_);  // it may be what called us
-  bridge_wake_.cancel();
+  if (!bridge_fits) {
+    retired_ = std::move(bridge_);  // it may be what called us
+    bridge_wake_.cancel();
+  }
   listen_wake_.cancel();
   UpstreamListen::Owner& owner = *this;
   listen_ =
       client == Era::modern ? std::make_unique<UpstreamListen>(owner, UpstreamListen::core_ids) : nullptr;
   backend_->speak(server);
-  if (server != client) build_bridge();
+  if (server != client && !bridge_) build_bridge();
 }
 
 std::string Generation::protocol() const {
