@@ -18,7 +18,7 @@ using testing::IsEmpty;
 class TwoClients : public testing::Test {
  protected:
   explicit TwoClients(const char* fleet = "alpha=process,build,watch")
-      : life(world, oracle, simulation::fleet_from(fleet), 1, numbers) {
+      : life(world, oracle, simulation::fleet_from(fleet), 1, numbers, visits) {
     act(Deed::hello, "-", "2025-06-18");
     act(Deed::ready, "-", "");
     act(Deed::ask, "-", "tools/list");
@@ -54,6 +54,7 @@ class TwoClients : public testing::Test {
   simulation::SimWorld world{1, oracle};
   simulation::Oracle oracle{world.timers()};
   simulation::Life::Numbers numbers;
+  simulation::Visits visits;
   simulation::Life life;
   int number = 0;
   int most_builds = 0;  // at the same time

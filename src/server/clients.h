@@ -101,6 +101,10 @@ class Clients {
   bool observed() const { return observed_; }
   // For messages that are sent and received elsewhere.
   void saw(Seen seen) const;
+  // In the life of an instance.
+  void happens(const Life& life, const Life::Event& event) const {
+    for (const Watching& watching : observers_) watching.observer->happens(life, event);
+  }
 
  private:
   Peer& find(ClientId id) const;

@@ -93,6 +93,7 @@ void Instance::live() {
 Life::Effects Instance::step(const Life::Event* event) {
   const State before = state();
   const std::string trouble_before(life_.trouble());
+  if (event != nullptr) clients_.happens(life_, *event);
   Life::Effects effects = event != nullptr ? life_.on(*event, facts()) : life_.next(facts());
   if (before != state() || (!life_.trouble().empty() && life_.trouble() != trouble_before)) log_step(before);
   return effects;

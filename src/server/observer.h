@@ -1,5 +1,6 @@
 // Watches messages: an observer sees everything that clients and servers send each other through us, with
-// who sent it and what became of it. The log and the journal are written from here.
+// who sent it and what became of it; and the lives of instances. The log and the journal are written from
+// here.
 //
 // It only watches: it changes nothing. One thread.
 #pragma once
@@ -14,6 +15,7 @@
 #include "rpc/edit.h"
 #include "rpc/message.h"
 #include "server/ids.h"
+#include "server/life.h"
 
 namespace mcpivot {
 
@@ -56,6 +58,8 @@ class Observer {
  public:
   virtual ~Observer() = default;
   virtual void saw(const Seen& seen) = 0;
+  // This is about to happen in the life of an instance.
+  virtual void happens(const Life& /*life*/, const Life::Event& /*event*/) {}
 };
 
 // What a client has called lately, for its own model to read. The owner of the journal has it.

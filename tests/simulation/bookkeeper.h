@@ -11,6 +11,7 @@
 
 #include "oracle.h"
 #include "server/observer.h"
+#include "visits.h"
 
 namespace simulation {
 
@@ -19,9 +20,12 @@ std::string plain_id(std::string_view id);
 
 class Bookkeeper final : public mcpivot::Observer {
  public:
-  explicit Bookkeeper(Oracle& oracle) : oracle_(oracle) {}
+  Bookkeeper(Oracle& oracle, Visits& visits) : oracle_(oracle), visits_(visits) {}
 
   void saw(const mcpivot::Seen& seen) override;
+  void happens(const mcpivot::Life& life, const mcpivot::Life::Event& event) override {
+    visits_.step(life, event);
+  }
   // No one waits for this client's requests anymore.
   void gone(mcpivot::ClientId client);
   // Every request must have ended by now.
@@ -42,6 +46,7 @@ class Bookkeeper final : public mcpivot::Observer {
   void wrong(const mcpivot::Seen& seen, const std::string& what);
 
   Oracle& oracle_;
+  Visits& visits_;
   mcpivot::Clock::Time last_{};
   std::map<Asked, int> open_;
   std::map<Asked, int> ended_;

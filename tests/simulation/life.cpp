@@ -26,12 +26,12 @@ std::pair<std::string, std::string> first_word(const std::string& text) {
 }  // namespace
 
 Life::Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config, std::uint64_t seed,
-           Numbers& numbers)
+           Numbers& numbers, Visits& visits)
     : world_(world),
       oracle_(oracle),
       numbers_(numbers),
       client_(world.timers(), oracle, seed, numbers.requests, {}),
-      books_(oracle),
+      books_(oracle, visits),
       journal_(oracle, books_),
       gateway_(world, clients_, config),
       desk_(gateway_.open()),
@@ -160,7 +160,7 @@ void Life::part(const std::string& name) {
   });
 }
 
-void Life::look(Visits& visits) {
+void Life::look() {
   for (const auto& member : fleet().members()) {
     const auto state = member->instance().state();
     // Requests that waited may still start it.
@@ -169,7 +169,7 @@ void Life::look(Visits& visits) {
       oracle_.stopped(member->name());
     auto& seen = seen_[member.get()];
     if (seen == state) continue;
-    visits.step(std::exchange(seen, state), state);
+    seen = state;
     judge_era(*member, state);
   }
 }

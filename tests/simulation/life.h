@@ -30,12 +30,12 @@ class Life {
     int requests_of_guests = 20'000'000;
   };
   Life(SimWorld& world, Oracle& oracle, const mcpivot::GatewayConfig& config, std::uint64_t seed,
-       Numbers& numbers);
+       Numbers& numbers, Visits& visits);
   ~Life();
 
   void act(const Action& action);
   void configure(const mcpivot::GatewayConfig& config);
-  void look(Visits& visits);  // at what the servers' states are by now
+  void look();  // at what the servers' states are by now
 
   // Ends mcpivot. `gone` is called once it has ended.
   void end(std::function<void()> gone);

@@ -91,7 +91,7 @@ class Stage {
 
 void Stage::pass(Clock::Time until) {
   while (!circling_ && world_.timers().step(until)) {
-    if (life_) life_->look(visits_);
+    if (life_) life_->look();
     if (world_.timers().events() > most_events) {
       circling_ = true;
       oracle_.violate("it is stuck in a loop");
@@ -101,8 +101,8 @@ void Stage::pass(Clock::Time until) {
 
 void Stage::begin_life() {
   oracle_.wanted_back();
-  life_ =
-      std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_), numbers_);
+  life_ = std::make_unique<Life>(world_, oracle_, config_, seed_of(plan_.chance, "client", ++lives_),
+                                 numbers_, visits_);
 }
 
 // mcpivot says that it has ended: everyone has been answered, and no process is left.
@@ -314,7 +314,7 @@ Verdict Stage::play() {
     if (stops_listening(action)) oracle_.all_listen = false;
     world_.timers().count();
     act(action);
-    life_->look(visits_);
+    life_->look();
   }
   if (!life_) begin_life();
   rest();

@@ -7,21 +7,40 @@ namespace {
 
 constexpr std::array<std::string_view, Visits::states> names{"stopped", "starting", "ready", "failed"};
 
+// Those in docs/life.md.
+using Steps = std::array<std::array<bool, life_steps::event_count>, life_steps::place_count>;
+Steps possible_steps() {
+  Steps steps{};
+  for (const auto& kind : life_steps::kinds())
+    for (const auto& [place, life] : life_steps::reachable(kind.facts))
+      for (std::size_t j = 0; j < life_steps::event_count; ++j)
+        if (const auto& event = life_steps::all_events().at(j);
+            life_steps::can_happen(life, event.event, kind.facts) &&
+            life_steps::changes(life, event, kind.facts))
+          steps.at(place).at(j) = true;
+  return steps;
+}
+const Steps& possible() {
+  static const Steps steps = possible_steps();
+  return steps;
+}
+
 }  // namespace
 
 void Visits::add(const Visits& other) {
   for (std::size_t i = 0; i < steps_.size(); ++i)
-    for (std::size_t j = 0; j < states; ++j) steps_[i][j] += other.steps_[i][j];
+    for (std::size_t j = 0; j < steps_[i].size(); ++j) steps_[i][j] += other.steps_[i][j];
   for (std::size_t i = 0; i < deeds_.size(); ++i)
     for (std::size_t j = 0; j < states; ++j) deeds_[i][j] += other.deeds_[i][j];
 }
 
 std::string Visits::table() const {
-  std::string text = "steps of servers' states:\n";
-  for (std::size_t i = 0; i < states; ++i)
-    for (std::size_t j = 0; j < states; ++j)
-      if (i != j && steps_[i][j] > 0)
-        text += fmt::format("  {:>8} -> {:<8} {:>10}\n", names[i], names[j], steps_[i][j]);
+  std::string text = "steps of servers' lives:\n";
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    for (std::size_t j = 0; j < steps_[i].size(); ++j)
+      if (steps_[i][j] > 0)
+        text += fmt::format("  {:>10} {}: {}\n", steps_[i][j], life_steps::name_of(i),
+                            life_steps::all_events().at(j).name);
   text +=
       fmt::format("{:>10} {:>10} {:>10} {:>10} {:>10}\n", "deed in", names[0], names[1], names[2], names[3]);
   for (std::size_t i = 0; i < deeds_.size(); ++i)
@@ -32,9 +51,10 @@ std::string Visits::table() const {
 
 std::string Visits::never() const {
   std::string text;
-  for (std::size_t i = 0; i < states; ++i)
-    for (std::size_t j = 0; j < states; ++j)
-      if (i != j && steps_[i][j] == 0) text += fmt::format("  never: {} -> {}\n", names[i], names[j]);
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    for (std::size_t j = 0; j < steps_[i].size(); ++j)
+      if (steps_[i][j] == 0 && possible()[i][j])
+        text += fmt::format("  never: {}: {}\n", life_steps::name_of(i), life_steps::all_events().at(j).name);
   for (std::size_t i = 0; i < deeds_.size(); ++i)
     for (std::size_t j = 0; j < states; ++j)
       if (deeds_[i][j] == 0)

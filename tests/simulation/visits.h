@@ -1,11 +1,12 @@
-// Which states and steps of the core a simulation has visited: from which state of a server to which, and
-// what was done in which state. What was never visited was not tested.
+// Which steps of servers' lives a simulation has taken, and what was done in which state. What was never
+// visited was not tested.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <string>
 
+#include "life_steps.h"
 #include "plan.h"
 #include "script.h"
 #include "server/instance.h"
@@ -16,7 +17,9 @@ class Visits {
  public:
   static constexpr std::size_t states = 4;
 
-  void step(mcpivot::Instance::State from, mcpivot::Instance::State to) { ++steps_[index(from)][index(to)]; }
+  void step(const mcpivot::Life& life, const mcpivot::Life::Event& event) {
+    ++steps_[life_steps::place_of(life)][life_steps::index_of(event)];
+  }
   void act(Deed deed, mcpivot::Instance::State in) { ++deeds_[static_cast<std::size_t>(deed)][index(in)]; }
 
   void add(const Visits& other);
@@ -28,7 +31,7 @@ class Visits {
  private:
   static std::size_t index(mcpivot::Instance::State state) { return static_cast<std::size_t>(state); }
 
-  std::array<std::array<std::uint64_t, states>, states> steps_{};
+  std::array<std::array<std::uint64_t, life_steps::event_count>, life_steps::place_count> steps_{};
   std::array<std::array<std::uint64_t, states>, static_cast<std::size_t>(Deed::count)> deeds_{};
 };
 
