@@ -83,6 +83,8 @@ class Client final : private Wire::Peer {
   bool has_modern() const { return speech_ != Speech::legacy; }
   // Whether it asks this in the modern era.
   bool speaks_modern(int number) const;
+  // It doesn't say in this request who it is, so that is rejected.
+  bool is_faulty(int number) const { return speech_ == Speech::mixed && number % 20 == 7; }
   void when_decided(std::function<void()> what) { held_.push_back(std::move(what)); }
 
   // Everything it received, if transcripts are kept.

@@ -59,7 +59,7 @@ std::string Client::line_of(Asked asked, const std::string& method, std::string 
   std::string meta_members =
       asked.has_token ? fmt::format(R"("progressToken":{})", Oracle::token(asked.number)) : "";
   if (asked.modern) {
-    asked.faulty = speech_ == Speech::mixed && asked.number % 20 == 7 && method != "server/discover";
+    asked.faulty = is_faulty(asked.number) && method != "server/discover";
     asked.logs = asked.number % 6 == 0;
     asked.carries = method == "tools/call" || method == "prompts/get" || method == "resources/read";
     asked.cacheable = method.ends_with("/list") || method == "server/discover" || method == "resources/read";

@@ -269,7 +269,8 @@ void Stage::rest() {
   for (const Life::Seated& seat : life_->seated()) {
     if (!seat.client.has_modern()) continue;
     int number = seat.client.own_number();
-    while (!seat.client.speaks_modern(number)) number = seat.client.own_number();
+    while (!seat.client.speaks_modern(number) || seat.client.is_faulty(number))
+      number = seat.client.own_number();
     seat.client.ask(number, "tools/list", {});
   }
   pass(now() + recovery);
