@@ -39,7 +39,7 @@ in virtual time. Exit code 1: a promise was broken; then the plan is cut down to
   --replay FILE  plays what is in these files or folders, instead of what a seed gives
   --again        plays seeds twice, and compares all that was said
   --apart        plays seeds with and without guests, and compares all that the client was told
-  --visits       tells which states and steps were visited, not only those that never were
+  --visits       tells which steps were taken in servers' lives and what was done when, and what never was
   --trace        with --replay, prints all that is said and logged
   --no-shrink    leaves a plan that fails as it is
 )";
@@ -206,8 +206,8 @@ int play_seeds_of(const Options& options, std::uint64_t first) {
   std::cout << fmt::format("{} seeds, {} events in {:.1f} s: {:.0f} a second\n", progress.seeds,
                            progress.events, progress.seconds,
                            static_cast<double>(progress.events) / std::max(progress.seconds, 1e-9));
-  if (options.visits) std::cout << progress.visits.table();
-  std::cout << progress.visits.never();
+  if (options.visits) std::cout << progress.visits.table() << progress.visits.never();
+  std::cout << progress.visits.summary();
   if (good) {
     std::cout << "no promise was broken\n";
     return 0;

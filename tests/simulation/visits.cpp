@@ -62,4 +62,16 @@ std::string Visits::never() const {
   return text;
 }
 
+std::string Visits::summary() const {
+  int all = 0;
+  int taken = 0;
+  for (std::size_t i = 0; i < steps_.size(); ++i)
+    for (std::size_t j = 0; j < steps_[i].size(); ++j) {
+      if (!possible()[i][j]) continue;
+      ++all;
+      taken += steps_[i][j] > 0 ? 1 : 0;
+    }
+  return fmt::format("{} of the {} steps in docs/life.md were taken (--visits tells which)\n", taken, all);
+}
+
 }  // namespace simulation

@@ -25,8 +25,9 @@ class Visits {
   void add(const Visits& other);
   // Everything that was visited, and how often.
   std::string table() const;
-  // What was never visited.
+  // What was never visited; and how much was.
   std::string never() const;
+  std::string summary() const;
 
  private:
   static std::size_t index(mcpivot::Instance::State state) { return static_cast<std::size_t>(state); }
