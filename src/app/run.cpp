@@ -29,9 +29,10 @@ class Program {
  public:
   Program(const Options& options, Guard& guard)
       : engine_(options, guard, [this](const std::string& signal) { shut_down(signal); }),
-        link_(std::make_shared<PipeLink>(engine_.context(), "client",
-                                         PipeLink::Ends{stdin_.duplicate(), stdout_.duplicate()},
-                                         client_message_limit)),
+        link_(std::make_shared<PipeLink>(
+            engine_.context(), "client",
+            PipeLink::Ends{Descriptor(stdin_.duplicate()), Descriptor(stdout_.duplicate())},
+            client_message_limit)),
         desk_(engine_.gateway().open()),
         client_(*link_, engine_.clients(), desk_,
                 [this](std::string_view why) { shut_down(fmt::format("the client {}", why)); }),

@@ -37,7 +37,12 @@ void CallPool::resume() {
 }
 
 void CallPool::start_next() {
-  if (std::exchange(starting_, true)) return;  // a call that is started may leave at once
+  if (starting_) return;  // a call that is started may leave at once
+  const struct Turn {
+    explicit Turn(bool& starting) : starting_(starting) { starting_ = true; }
+    ~Turn() { starting_ = false; }  // even after an exception: later calls must have their turn
+    bool& starting_;
+  } turn(starting_);
   while (!held_ && running_ < jobs_ && !waiting_.empty()) {
     const Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
@@ -45,7 +50,6 @@ void CallPool::start_next() {
     ++running_;
     next.start();
   }
-  starting_ = false;
 }
 
 void CallPool::count(const std::string& tool, std::chrono::milliseconds took, bool failed) {

@@ -54,7 +54,7 @@ class ControlSocket::Visitor final : public Link::Handler,
   Visitor(ControlSocket& owner, PipeLink::Ends ends)
       : owner_(owner),
         id_(owner.clients_.next()),
-        link_(std::make_shared<PipeLink>(owner.context_, "terminal", ends, longest_message)) {
+        link_(std::make_shared<PipeLink>(owner.context_, "terminal", std::move(ends), longest_message)) {
     owner_.clients_.add(id_, *this);
   }
   ~Visitor() override {
@@ -420,7 +420,8 @@ void ControlSocket::welcome(boost::asio::local::stream_protocol::socket socket) 
     log_warn("control socket: rejected a terminal: {}", std::strerror(errno));
     return;
   }
-  visitors_.push_back(std::make_shared<Visitor>(*this, PipeLink::Ends{socket.release(), second}));
+  visitors_.push_back(
+      std::make_shared<Visitor>(*this, PipeLink::Ends{Descriptor(socket.release()), Descriptor(second)}));
   visitors_.back()->start();
 }
 

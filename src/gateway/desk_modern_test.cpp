@@ -192,6 +192,27 @@ TEST(Discover, that_waits_when_mcpivot_ends_is_answered) {
   EXPECT_NE(visitor.answer_to(id), "");
 }
 
+TEST(Discover, can_be_followed_by_a_request_while_the_server_starts_again) {
+  Visitor visitor(one);
+  visitor.world().scripts().of("alpha").slow_to_end = true;
+  visitor.desk().start();
+  visitor.ask("server/discover", modern());
+  const std::string id = visitor.send("ping", "{}");
+  visitor.pass(500ms);
+  EXPECT_EQ(visitor.answer_to(id), result_answer(id, "{}"));
+}
+
+TEST(Discover, does_not_start_a_server_that_was_stopped) {
+  Visitor visitor(one);
+  visitor.world().scripts().of("alpha").births = {Birth::hangs};
+  visitor.desk().start();
+  Instance& alpha = visitor.desk().fleet().members().front()->instance();
+  alpha.stop([](const StopResult&) {});
+  visitor.pass(1s);
+  EXPECT_THAT(visitor.ask("server/discover", modern()), HasSubstr("supportedVersions"));
+  EXPECT_EQ(alpha.state(), Instance::State::stopped);
+}
+
 // --- subscriptions/listen
 
 TEST(ModernListen, is_acknowledged_before_its_servers_are_ready_and_stays_open) {

@@ -73,6 +73,17 @@ TEST(LoneServer, without_logging_still_rejects_an_unknown_log_level) {
   EXPECT_THAT(visitor.lines_to("alpha", "completion/complete"), IsEmpty());
 }
 
+// It answers only after it was asked in the other era as well.
+TEST(LoneServer, may_answer_in_batches_though_it_was_silent_at_first) {
+  Visitor visitor("alpha=process");
+  visitor.world().scripts().of("alpha").births = {Birth::late};
+  visitor.desk().start();
+  visitor.ask("initialize",
+              R"({"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"v"}})");
+  visitor.pass(5s);
+  EXPECT_THAT(visitor.call("work", R"({"n":1,"do":"batch"})"), HasSubstr("@alpha#1."));
+}
+
 TEST(LoneServer, keeps_its_own_tool_names) {
   Visitor visitor(one);
   visitor.arrive();

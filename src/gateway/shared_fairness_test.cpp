@@ -137,6 +137,48 @@ TEST_F(SharedFairly, calls_that_waited_for_a_start_are_not_sent_all_at_once) {
   EXPECT_THAT(bob->answer_to(of_bob), HasSubstr("canary-bob"));
 }
 
+TEST_F(SharedFairly, a_call_whose_turn_comes_after_a_restart_continues_in_its_generation) {
+  const std::string arguments =
+      R"("name":"work","arguments":{"n":7,"canary":"canary-ann","do":"urls","after":1})";
+  const std::string first = ann->send_modern("tools/call", arguments);
+  pass(50ms);
+  const std::string asked = ann->answer_to(first);
+  const std::string_view state = find_member(find_member(asked, "result"), "requestState");
+  ASSERT_NE(state, "") << asked;
+  start_calls(*ann, share, R"(,"after":1000)");
+  const std::string second = ann->send_modern(
+      "tools/call",
+      fmt::format(R"({},"requestState":{},"inputResponses":{{"elicitation-1":{{"action":"accept"}}}})",
+                  arguments, state));
+  pass(50ms);
+  ASSERT_EQ(ann->answer_to(second), "") << "it waits for its turn";
+  ann->instance().reload({.reason = "on request", .progress = {}, .done = [](const ReloadOutcome&) {}});
+  pass(1500ms);
+  EXPECT_THAT(ann->answer_to(second), HasSubstr("@alpha#7."));
+}
+
+TEST_F(SharedFairly, a_server_that_asks_and_reads_nothing_gets_no_more_answers) {
+  ann->start_call(R"(,"do":"deaf","after":600000)");
+  pass(50ms);
+  const auto position = [&] {
+    std::uint64_t sum = 0;
+    world.each_life("alpha", [&](SimBackend& life) { sum += life.link().position(); });
+    return sum;
+  };
+  for (int i = 0; i < 100; ++i) blurt("questions");
+  const auto before = position();
+  EXPECT_GT(before, simulation::Wire::overflow);
+  blurt("questions");
+  EXPECT_EQ(position(), before);
+}
+
+TEST_F(SharedFairly, a_slow_server_is_told_the_first_and_the_last_of_many_log_levels) {
+  for (int i = 0; i < 100; ++i)
+    ann->send("logging/setLevel", i % 2 == 0 ? R"({"level":"info"})" : R"({"level":"debug"})");
+  pass(500ms);
+  EXPECT_THAT(sent("logging/setLevel"), testing::ElementsAre(HasSubstr("info"), HasSubstr("debug")));
+}
+
 TEST_F(SharedFairly, one_clients_tasks_do_not_displace_anothers) {
   const auto begin = [&](Client& client, std::string_view canary, int n) {
     client.send(

@@ -14,6 +14,7 @@
 #include "fleet.h"
 #include "gateway/gateway.h"
 #include "ledger.h"
+#include "mcp/era.h"
 #include "rpc/answers.h"
 #include "rpc/json_cursor.h"
 #include "sim_backend.h"
@@ -55,6 +56,16 @@ class SharedServer : public testing::Test, private simulation::Ledger {
       const std::string id = std::to_string(++last_id_);
       const std::string line = request_line(id, method, params);
       desk_->request({.client = id_}, *read_message(line));
+      return id;
+    }
+    // With these members of the params, in the modern era.
+    std::string send_modern(std::string_view method, std::string_view members) {
+      const std::string id = std::to_string(++last_id_);
+      const std::string line = request_line(
+          id, method,
+          fmt::format(R"({{{},"_meta":{{"{}":"2026-07-28","{}":{{"elicitation":{{"url":{{}}}}}}}}}})",
+                      members, meta_key::version, meta_key::client_capabilities));
+      desk_->request({.client = id_, .era = Era::modern}, *read_message(line));
       return id;
     }
     std::string ask(std::string_view method, std::string_view params) {

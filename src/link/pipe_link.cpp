@@ -29,12 +29,14 @@ void enlarge_pipe(int descriptor) {
 PipeLink::PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_t limit)
     : context_(context),
       peer_(std::move(peer)),
-      in_(context.loop, ends.in),
-      out_(context.loop, ends.out),
+      in_(context.loop),
+      out_(context.loop),
       trim_timer_(context.loop),
       reader_(limit) {
-  enlarge_pipe(ends.in);
-  enlarge_pipe(ends.out);
+  enlarge_pipe(ends.in.get());
+  enlarge_pipe(ends.out.get());
+  assign(in_, std::move(ends.in));
+  assign(out_, std::move(ends.out));
   in_.non_blocking(true);
   out_.non_blocking(true);
 }

@@ -12,6 +12,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "link/core_yielder.h"
 #include "link/cork.h"
 #include "link/outbox.h"
@@ -30,8 +31,8 @@ struct LinkContext {
 class PipeLink final : public Link, public Corkable, public std::enable_shared_from_this<PipeLink> {
  public:
   struct Ends {
-    int in;
-    int out;
+    Descriptor in;
+    Descriptor out;
   };
   // `peer` names the other side for the log. Messages over `limit` bytes are not delivered but reported.
   PipeLink(LinkContext& context, std::string peer, Ends ends, std::size_t limit);

@@ -34,7 +34,8 @@ TEST(PipeLink, keeps_reading_after_an_exception_in_its_handler) {
   ASSERT_EQ(::pipe(out), 0);
   boost::asio::io_context loop;
   LinkContext context{.loop = loop};
-  const auto link = std::make_shared<PipeLink>(context, "peer", PipeLink::Ends{in[0], out[1]}, 1000);
+  const auto link = std::make_shared<PipeLink>(context, "peer",
+                                               PipeLink::Ends{Descriptor(in[0]), Descriptor(out[1])}, 1000);
   Clumsy handler;
   link->start(handler);
   const std::string message = R"({"jsonrpc":"2.0","method":"a"})";
@@ -57,7 +58,8 @@ TEST(PipeLink, sending_to_a_closed_peer_reports_the_break_from_the_event_loop) {
   ASSERT_EQ(::pipe(out), 0);
   boost::asio::io_context loop;
   LinkContext context{.loop = loop};
-  const auto link = std::make_shared<PipeLink>(context, "peer", PipeLink::Ends{in[0], out[1]}, 1000);
+  const auto link = std::make_shared<PipeLink>(context, "peer",
+                                               PipeLink::Ends{Descriptor(in[0]), Descriptor(out[1])}, 1000);
   Clumsy handler;
   link->start(handler);
   ::close(out[0]);

@@ -151,26 +151,33 @@ std::expected<std::shared_ptr<Process>, std::string> Process::spawn(boost::asio:
     guard.forget(pid);
     return std::unexpected(describe(report, command));
   }
-  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-  if (pidfd < 0) {  // too many files are open; we wouldn't learn of its end
-    const std::string why = std::strerror(errno);
-    ::kill(-pid, SIGKILL);
-    ::waitpid(pid, nullptr, 0);
-    guard.forget(pid);
-    return std::unexpected("cannot watch the new process: " + why);
-  }
-  const Pipes pipes{std::exchange(in.write_end, -1), std::exchange(out.read_end, -1),
-                    std::exchange(err.read_end, -1)};
-  std::shared_ptr<Process> process(new Process(loop, guard, pid, pidfd, pipes));
-  process->watch();
+  // From here on, it is killed if we can't keep it.
+  std::shared_ptr<Process> process(
+      new Process(loop, guard, pid,
+                  {Descriptor(std::exchange(in.write_end, -1)), Descriptor(std::exchange(out.read_end, -1)),
+                   Descriptor(std::exchange(err.read_end, -1))}));
+  if (const auto watched = process->watch_end(); !watched)
+    return std::unexpected("cannot watch the new process: " + watched.error());
   return process;
 }
 
-Process::Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, int pidfd, Pipes pipes)
-    : guard_(guard), pid_(pid), pipes_(pipes), pidfd_(loop, pidfd), timer_(loop) {}
+Process::Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, Pipes pipes)
+    : guard_(guard), pid_(pid), pipes_(std::move(pipes)), pidfd_(loop), timer_(loop) {}
 
 Process::~Process() {
   if (running_) kill_now();
+}
+
+// Without descriptors, or watches of the kernel's, we wouldn't learn of its end.
+std::expected<void, std::string> Process::watch_end() {
+  Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  if (pidfd.get() < 0) return std::unexpected(std::strerror(errno));
+  boost::system::error_code error;
+  pidfd_.assign(pidfd.get(), error);
+  if (error) return std::unexpected(error.message());
+  pidfd.release();
+  watch();
+  return {};
 }
 
 void Process::watch() {

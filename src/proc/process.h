@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/command.h"
+#include "base/descriptor.h"
 #include "proc/exit_status.h"
 #include "proc/guard.h"
 
@@ -31,11 +32,11 @@ void reset_signals();
 
 class Process : public std::enable_shared_from_this<Process> {
  public:
-  // Our ends of the child's pipes. The caller that takes them must close them.
+  // Our ends of the child's pipes.
   struct Pipes {
-    int to_stdin;
-    int from_stdout;
-    int from_stderr;
+    Descriptor to_stdin;
+    Descriptor from_stdout;
+    Descriptor from_stderr;
   };
   using OnExit = std::function<void(ExitStatus)>;
 
@@ -45,7 +46,8 @@ class Process : public std::enable_shared_from_this<Process> {
   ~Process();
 
   pid_t pid() const { return pid_; }
-  const Pipes& pipes() const { return pipes_; }
+  // They can be taken once.
+  Pipes take_pipes() { return std::move(pipes_); }
   std::chrono::steady_clock::time_point started() const { return started_; }
   bool running() const { return running_; }
   // Whether we sent it a signal that ends it.
@@ -63,7 +65,8 @@ class Process : public std::enable_shared_from_this<Process> {
   void kill_now();
 
  private:
-  Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, int pidfd, Pipes pipes);
+  Process(boost::asio::io_context& loop, Guard& guard, pid_t pid, Pipes pipes);
+  std::expected<void, std::string> watch_end();
   void watch();
   void reap();
   void signal_group(int signal);

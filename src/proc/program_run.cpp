@@ -2,7 +2,9 @@
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
+#include <stdexcept>
 
+#include "base/descriptor.h"
 #include "log/last_resort.h"
 
 namespace mcpivot {
@@ -24,17 +26,24 @@ ProgramRun::~ProgramRun() {
 
 void ProgramRun::start(Plan plan) {
   plan_ = std::move(plan);
-  auto process = Process::spawn(loop_, guard_, plan_.command);
-  if (!process) {
-    boost::asio::post(loop_, [weak = weak_from_this(), why = process.error()] {
+  try {
+    launch();
+  } catch (const std::exception& error) {
+    if (process_) process_->kill_now();
+    boost::asio::post(loop_, [weak = weak_from_this(), why = std::string(error.what())] {
       if (auto self = weak.lock()) self->finish({.started = false, .how = why});
     });
-    return;
   }
+}
+
+void ProgramRun::launch() {
+  auto process = Process::spawn(loop_, guard_, plan_.command);
+  if (!process) throw std::runtime_error(process.error());
   process_ = std::move(*process);
-  in_.assign(process_->pipes().to_stdin);
-  out_.assign(process_->pipes().from_stdout);
-  err_.assign(process_->pipes().from_stderr);
+  auto [to_stdin, from_stdout, from_stderr] = process_->take_pipes();
+  assign(in_, std::move(to_stdin));
+  assign(out_, std::move(from_stdout));
+  assign(err_, std::move(from_stderr));
   open_pipes_ = 2;
   process_->on_exit([weak = weak_from_this()](ExitStatus status) {
     auto self = weak.lock();

@@ -49,6 +49,8 @@ class ProgramRun : public std::enable_shared_from_this<ProgramRun> {
 
   using Pipe = boost::asio::posix::stream_descriptor;
   using Buffer = std::array<char, 16 * 1024>;
+  // Throws if it can't be run.
+  void launch();
   void write_input();
   void read(Pipe& pipe, Buffer& buffer, void (ProgramRun::*take)(std::string_view));
   void wait_for_last_words(std::chrono::milliseconds longest);

@@ -1,11 +1,34 @@
 #include "proc/program_run.h"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <sys/epoll.h>
 #include <sys/wait.h>
 
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
+
+namespace {
+
+int watches_left = -1;  // -1: as many as the kernel allows
+
+}  // namespace
+
+// In place of the C library's, which it calls.
+extern "C" int epoll_ctl(int epoll, int what, int descriptor, epoll_event* event) noexcept {
+  if (what == EPOLL_CTL_ADD && watches_left >= 0 && watches_left-- == 0) {
+    errno = ENOSPC;
+    return -1;
+  }
+  static const auto real = reinterpret_cast<decltype(&::epoll_ctl)>(::dlsym(RTLD_NEXT, "epoll_ctl"));
+  return real(epoll, what, descriptor, event);
+}
 
 namespace mcpivot {
 namespace {
@@ -36,6 +59,40 @@ TEST(ProgramRun, a_program_that_ended_in_time_is_not_stopped_for_what_its_reader
   while (!run->result && loop.run_one_for(std::chrono::seconds(20)) > 0) continue;
   ASSERT_TRUE(run->result.has_value());
   EXPECT_TRUE(run->result->ok) << run->result->how;
+}
+
+std::size_t open_files() {
+  const std::filesystem::directory_iterator files("/proc/self/fd");
+  return static_cast<std::size_t>(std::distance(begin(files), end(files)));
+}
+
+std::string our_children() {
+  std::string pids;
+  std::getline(std::ifstream("/proc/thread-self/children"), pids);
+  return pids;
+}
+
+// The kernel limits how much can be watched: here its pidfd, its stdin, its stdout or its stderr can't.
+TEST(ProgramRun, a_program_that_cannot_be_watched_is_killed_and_leaves_nothing) {
+  for (int watchable = 0; watchable < 4; ++watchable) {
+    boost::asio::io_context loop;
+    Guard guard;
+    auto run = std::make_shared<Watched>(loop, guard);
+    const std::size_t files = open_files();
+    const std::string children = our_children();
+    Command command;
+    command.argv = {"/bin/sleep", "1000"};
+    watches_left = watchable;
+    run->start({.command = command, .time_limit = std::chrono::hours(1), .over_limit = "was stopped"});
+    watches_left = -1;
+    loop.run_for(std::chrono::seconds(20));  // ends when there is nothing left to wait for
+    ASSERT_TRUE(run->result.has_value()) << watchable;
+    EXPECT_FALSE(run->result->started);
+    EXPECT_NE(run->result->how.find("No space left on device"), std::string::npos) << run->result->how;
+    run.reset();
+    EXPECT_EQ(open_files(), files) << watchable;
+    EXPECT_EQ(our_children(), children) << watchable;
+  }
 }
 
 }  // namespace

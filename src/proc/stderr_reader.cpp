@@ -10,13 +10,10 @@
 #include "log/log.h"
 
 namespace mcpivot {
-StderrReader::StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
-                           OutputRing& ring, bool pass_on)
-    : in_(loop, descriptor),
-      server_(std::move(server)),
-      generation_(generation),
-      ring_(&ring),
-      pass_on_(pass_on) {
+StderrReader::StderrReader(boost::asio::io_context& loop, Descriptor descriptor, std::string server,
+                           int generation, OutputRing& ring, bool pass_on)
+    : in_(loop), server_(std::move(server)), generation_(generation), ring_(&ring), pass_on_(pass_on) {
+  assign(in_, std::move(descriptor));
   in_.non_blocking(true);
 }
 

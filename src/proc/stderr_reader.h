@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/output_ring.h"
 
 namespace mcpivot {
@@ -18,7 +19,7 @@ namespace mcpivot {
 class StderrReader : public std::enable_shared_from_this<StderrReader> {
  public:
   // The ring must outlive the reader, unless close() is called first.
-  StderrReader(boost::asio::io_context& loop, int descriptor, std::string server, int generation,
+  StderrReader(boost::asio::io_context& loop, Descriptor descriptor, std::string server, int generation,
                OutputRing& ring, bool pass_on);
   void start() { read(); }
   void close();

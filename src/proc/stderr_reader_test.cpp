@@ -14,7 +14,7 @@ namespace {
 constexpr int generation = 1;
 
 std::shared_ptr<StderrReader> reader_of(boost::asio::io_context& loop, int descriptor, OutputRing& ring) {
-  return std::make_shared<StderrReader>(loop, descriptor, "server", generation, ring, false);
+  return std::make_shared<StderrReader>(loop, Descriptor(descriptor), "server", generation, ring, false);
 }
 
 TEST(StderrReader, drain_takes_what_is_there) {

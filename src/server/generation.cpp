@@ -84,11 +84,13 @@ void Generation::meet(Era server, std::string_view hello, Era client) {
   if (server != client && !bridge_) build_bridge();
 }
 
-std::string Generation::protocol() const {
+std::string_view Generation::legacy_version() const {
   const std::string_view bridges = bridge_ ? bridge_->version() : std::string_view();
-  const std::string_view version = era_ == Era::modern ? modern_version
-                                   : bridges.empty()   ? find_member(initialize_result_, "protocolVersion")
-                                                       : bridges;
+  return bridges.empty() ? find_member(initialize_result_, "protocolVersion") : bridges;
+}
+
+std::string Generation::protocol() const {
+  const std::string_view version = era_ == Era::modern ? modern_version : legacy_version();
   return fmt::format("{} ({} era{})", version.empty() ? "unknown" : string_value(version), text(era_),
                      bridge_ ? ", bridged" : "");
 }
@@ -412,11 +414,8 @@ void Generation::on_answer(const Message& message, std::span<const Edit> edits) 
   if (request == nullptr)
     return saw(Seen::What::dropped, message.raw, &message, "a response that nobody is waiting for");
   if (request->kept.empty()) {
-    if (request->known == Method::initialize && message.kind == Kind::result) {
+    if (request->known == Method::initialize && message.kind == Kind::result)
       initialize_result_ = message.text(message.result);
-      batches_ =
-          era_ == Era::legacy && find_member(initialize_result_, "protocolVersion") == version_with_batches;
-    }
     asked_.close(own);
     answer_inquiry(own, message, edits);
   } else {
@@ -464,7 +463,7 @@ void Generation::on_progress(const Message& message, std::span<const Edit> edits
 }
 
 void Generation::on_batch(std::string_view line) {
-  auto elements = batches_
+  auto elements = era_ == Era::legacy && legacy_version() == version_with_batches
                       ? read_batch(line)
                       : std::unexpected(Refusal{
                             Refusal::not_a_message, "a batch, which its protocol version doesn't have", {}});
@@ -498,7 +497,7 @@ void Generation::on_oversize(const Skim& skim, std::size_t limit) {
           : fmt::format("mcpivot has no memory left for a message of {} bytes; ask for less", skim.size());
   saw(Seen::What::refused, {}, nullptr, fmt::format("{} (method {}, id {})", why, skim.method(), skim.id()));
   if (!skim.method().empty() && !skim.id().empty()) {
-    send(error_answer(skim.id(), code::invalid_request, why));
+    answer(error_answer(skim.id(), code::invalid_request, why));
   } else {
     fail_answer(skim, fmt::format("server \"{}\" answered, but {}", config_->name, why));
   }

@@ -113,6 +113,8 @@ class Generation final : public Link::Handler,
   std::int64_t inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
   // It takes too long: cancels it at the server; the handler isn't called.
   void inquire_no_more(std::int64_t inquiry);
+  // So many of them are unanswered that no more should be made.
+  bool is_swamped() const { return inquiries_.size() >= most_inquiries; }
   // The answer isn't wanted any more; the server isn't told.
   void drop_inquiry(std::int64_t inquiry);
   // Its tools have been listed. Removes those that must not be offered.
@@ -126,7 +128,10 @@ class Generation final : public Link::Handler,
   void forget(ClientId client);
   // A client's answer to this server's request with this id.
   void answer(ClientId by, const Message& message, std::string_view id);
-  void answer(std::string_view line) { send(line); }
+  // An answer of our own. A server that asks and asks, and reads nothing, gets none.
+  void answer(std::string_view line) {
+    if (!link_.overflows()) send(line);
+  }
   // A client's progress on such a request; it gets the server's own token.
   void progress(ClientId by, const Message& message, std::string_view token);
 
@@ -151,6 +156,7 @@ class Generation final : public Link::Handler,
   // One that is no longer needed has this long to exit after its stdin is closed, and as long again after
   // SIGTERM.
   static constexpr std::chrono::milliseconds farewell{200};
+  static constexpr std::size_t most_inquiries = 4096;
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience = farewell);
   // The same after this time; while it has tasks, after the time limit of a call.
@@ -211,7 +217,9 @@ class Generation final : public Link::Handler,
 
   // Bridge::Ends
   void to_server(const Message& message, std::span<const Edit> edits) override { link_.send(message, edits); }
-  void to_server(std::string_view line) override { link_.send(line); }
+  void to_server(std::string_view line) override {
+    if (!link_.overflows() || !read_message(line)->is_answer()) link_.send(line);
+  }
   void to_client(const Message& message, std::span<const Edit> edits) override { take(message, edits); }
   void ask(std::uint64_t client, const Message& message) override;
   std::string_view hello_of(std::uint64_t client) const override {
@@ -234,6 +242,8 @@ class Generation final : public Link::Handler,
     if (!bridge_) return link_.send(message, edits);
     bridge_->from_client(message, edits, static_cast<std::uint64_t>(client));
   }
+  // The protocol version of a legacy server, as JSON text.
+  std::string_view legacy_version() const;
   // What the server sends, in the era of its addressee.
   void take(const Message& message, std::span<const Edit> edits);
   // Our id for what the server answers under this one.
@@ -286,7 +296,6 @@ class Generation final : public Link::Handler,
   Clock::Time last_task_{};
   Clock::Time last_asked_{};
   std::deque<std::pair<std::string, ClientId>> begun_tasks_;  // the latest tasks, ended or not
-  bool batches_ = false;                                      // its protocol version has them
   bool answered_ = false;
   enum class Course : std::uint8_t { serves, drains, ends };
   Course course_ = Course::serves;  // what its owner wants of it

@@ -419,7 +419,12 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   Era client_era_ = Era::legacy;
   std::map<ClientId, std::string> hellos_;  // of the clients that share it, in the legacy era
   Uris listened_;                           // resources whose updates the client wants
-  KnownEras eras_;                          // of the program that was last started or examined
+  struct ToldLevel {
+    GenerationId of{};  // that has not answered yet
+    std::string level{};
+  };
+  ToldLevel told_level_;
+  KnownEras eras_;  // of the program that was last started or examined
   struct EraAsker {
     ClientId client;
     std::function<void()> then;

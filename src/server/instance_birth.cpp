@@ -78,7 +78,7 @@ void Instance::ask_era(ClientId client, std::string_view hello, std::function<vo
   const bool lacks_words = config_->for_many && eras_.accepts(Era::modern) && eras_.get().discovered.empty();
   const bool known = eras_.get().modern && !lacks_words;
   if (known || supervisor().fixed_era() || is_shared() || current_ || ends() ||
-      (birth_ && birth_->handshake()) || life_.is<Life::Failed>())
+      (birth_ && birth_->handshake()) || life_.is<Life::Failed>() || stopped_on_request())
     return then();
   era_askers_.push_back({client, std::move(then)});
   era_hello_ = hello;

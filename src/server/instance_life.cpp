@@ -188,6 +188,7 @@ void Instance::on_death(Generation& generation, const Backend::Ending& ending) {
   past_.last_lifetime = death.after;
   if (keep.get() == incoming() && birth_->survives(ending)) {
     settle_open(generation, death, true);
+    live();  // requests may wait for what was started instead
   } else if (keep.get() == incoming()) {
     supervisor_for(generation.config()).on_early_death(ending);
     settle_open(generation, death, false);

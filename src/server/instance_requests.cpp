@@ -148,7 +148,8 @@ void Instance::subscribe_to(ClientId client, const Uris& uris) {
     replay_.learn_setting(client, Method::resources_unsubscribe, params);
     unsubscribe_if_unwanted(params);
   }
-  const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
+  const bool can =
+      current_ && !current_->ending() && takes_subscriptions(initialize_result()) && !current_->is_swamped();
   for (const std::string& uri : uris) {
     const std::string params = fmt::format(R"({{"uri":{}}})", quote(uri));
     const bool is_new = !replay_.is_subscribed(uri);
@@ -183,11 +184,17 @@ void Instance::set_level(ClientId client, const Message& message) {
   tell_level();
 }
 
-// In the modern era there is no such request: each call says which level it wants.
+// In the modern era there is no such request: each call says which level it wants. A server that is still
+// being told one is told the latest when it has answered.
 void Instance::tell_level() {
-  if (current_ && current_->dialect() == Era::modern) return;
-  if (current_ && !current_->ending() && has_capability(initialize_result(), "logging"))
-    current_->inquire("logging/setLevel", replay_.level(), [](const Message&) {});
+  if (!current_ || current_->dialect() == Era::modern || current_->ending()) return;
+  if (!has_capability(initialize_result(), "logging") || told_level_.of == current_->id()) return;
+  told_level_ = {.of = current_->id(), .level = replay_.level()};
+  current_->inquire("logging/setLevel", told_level_.level, [this, of = current_->id()](const Message&) {
+    if (told_level_.of != of) return;
+    const std::string told = std::exchange(told_level_, {}).level;
+    if (told != replay_.level()) tell_level();
+  });
 }
 
 // Another client may still want what this one no longer wants.
@@ -201,6 +208,7 @@ void Instance::unsubscribe(Asker asker, const Message& message) {
 // missing one.
 void Instance::unsubscribe_if_unwanted(const std::string& params) {
   if (!current_ || current_->ending() || !takes_subscriptions(initialize_result())) return;
+  if (current_->is_swamped()) return;
   if (replay_.is_subscribed(string_value(find_member(params, "uri")))) return;
   if (!current_->is_asked(Method::resources_subscribe))
     current_->inquire("resources/unsubscribe", params, [](const Message&) {});
@@ -285,11 +293,12 @@ void Instance::put_waiting(const WaitingRoom::Waiting& waiting, bool waited) {
     serving()->notify(message);
   } else if (const std::string* const lost = lost_calls_.find(message)) {
     refuse_lost(waiting.asker, message, *lost);
-  } else if (may_pass(waiting.asker, message)) {
-    Generation* const keeper = message.request_state ? keeper_of(message) : nullptr;
-    put(keeper != nullptr ? *keeper : *serving(), waiting.asker, message, waiting.sent_before, waited);
-  } else {
+  } else if (!may_pass(waiting.asker, message)) {
     refuse_unallowed(waiting.asker, message, message.text(message.name));
+  } else if (Generation* const keeper = message.request_state ? keeper_of(message) : nullptr) {
+    keeper->request(waiting.asker, message, waiting.sent_before);
+  } else {
+    put(*serving(), waiting.asker, message, waiting.sent_before, waited);
   }
 }
 

@@ -125,13 +125,7 @@ void LockedBuild::run() {
   };
   runner_ = std::make_shared<BuildRunner>(
       loop_, guard_, BuildRunner::Handlers{.on_line = handlers_.on_line, .on_done = std::move(done)});
-  try {
-    runner_->start(line_, where_, limit_);
-  } catch (const std::exception& error) {  // the kernel refuses to watch its pipes, for example
-    runner_.reset();
-    lock_.release();
-    stop(fmt::format("was not started ({})", error.what()));
-  }
+  runner_->start(line_, where_, limit_);
 }
 
 void LockedBuild::stop(const std::string& why) {

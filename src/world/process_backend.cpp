@@ -21,20 +21,20 @@ constexpr std::array outside_signals{SIGKILL, SIGTERM, SIGINT, SIGHUP, SIGQUIT, 
 std::expected<std::shared_ptr<Backend>, std::string> ProcessBackend::spawn(LinkContext& context, Guard& guard,
                                                                            const ServerConfig& config,
                                                                            int generation, OutputRing& ring) {
-  auto process = Process::spawn(context.loop, guard, config.command);
+  const auto process = Process::spawn(context.loop, guard, config.command);
   if (!process) return std::unexpected(process.error());
   return std::shared_ptr<ProcessBackend>(
-      new ProcessBackend(context, config, generation, std::move(*process), ring));
+      new ProcessBackend(context, config, generation, *process, (*process)->take_pipes(), ring));
 }
 
 ProcessBackend::ProcessBackend(LinkContext& context, const ServerConfig& config, int generation,
-                               std::shared_ptr<Process> process, OutputRing& ring)
+                               std::shared_ptr<Process> process, Process::Pipes pipes, OutputRing& ring)
     : name_(config.name),
       process_(std::move(process)),
       link_(std::make_shared<PipeLink>(
-          context, config.name, PipeLink::Ends{process_->pipes().from_stdout, process_->pipes().to_stdin},
+          context, config.name, PipeLink::Ends{std::move(pipes.from_stdout), std::move(pipes.to_stdin)},
           config.max_message)),
-      stderr_(std::make_shared<StderrReader>(context.loop, process_->pipes().from_stderr, config.name,
+      stderr_(std::make_shared<StderrReader>(context.loop, std::move(pipes.from_stderr), config.name,
                                              generation, ring, config.passes_stderr)),
       last_words_(context.loop) {}
 

@@ -33,7 +33,7 @@ class ProcessBackend final : public Backend, public std::enable_shared_from_this
 
  private:
   ProcessBackend(LinkContext& context, const ServerConfig& config, int generation,
-                 std::shared_ptr<Process> process, OutputRing& ring);
+                 std::shared_ptr<Process> process, Process::Pipes pipes, OutputRing& ring);
 
   void on_exit(ExitStatus status);
   void wait_for_last_words();

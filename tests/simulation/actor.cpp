@@ -352,6 +352,13 @@ void Actor::perform(const Call& call) {
     open_.erase(call.id);
     return body_.lose(call.id, true);
   }
+  // The first time, its user has to open an address.
+  if (call.how == "urls" && !is_modern() && script_.again.insert(-call.number).second) {
+    open_.erase(call.id);
+    return body_.say(fmt::format(
+        R"({{"jsonrpc":"2.0","id":{},"error":{{"code":-32042,"message":"open it","data":{{"elicitations":[{{"mode":"url","elicitationId":"e","url":"https://sim/","message":"{}"}}]}}}}}})",
+        call.id, call.canary));
+  }
   if (call.how == "flood") flood(call);
   if (call.how == "change") change_tools();
   finish(call);
@@ -458,6 +465,11 @@ void Actor::blurt(std::string_view what) {
   if (what == "log-number") return log(R"({"logger":7})");
   if (what == "flood") {  // more than may wait for a client that doesn't read
     for (int i = 0; i < 300; ++i) log(fmt::format(R"({{"data":"{}"}})", std::string(3'000, 'w')));
+    return;
+  }
+  if (what == "questions") {
+    for (int i = 0; i < 100; ++i)
+      body_.say(request_line(fmt::format(R"("q{}")", ++asked_), "roots/list", {}));
     return;
   }
   if (what == "garbage") return body_.say("}{ not a message");

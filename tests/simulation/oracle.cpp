@@ -338,9 +338,11 @@ void Oracle::judge_words(Request& request, const Message& message) {
 void Oracle::judge_excuse(const Asked& asked, std::string_view raw) {
   const auto says = [&](std::string_view words) { return raw.find(words) != std::string_view::npos; };
   const auto request = requests_.find(asked.number);
-  // If the client didn't know the tool, nobody knows which server it belongs to.
+  // If the client didn't know the tool, nobody knows which server it belongs to. A lone server gets what
+  // names none that is there.
+  const bool may_be_any = asked.server.empty() || (server_called && server_called(asked.server) == nullptr);
   const bool unheard = std::ranges::any_of(ignored_, [&](const auto& ignored) {
-    return (asked.server.empty() || ignored.first == asked.server) && ignored.second >= request->second.since;
+    return (may_be_any || ignored.first == asked.server) && ignored.second >= request->second.since;
   });
   if (all_listen && asked.is_prompt && !unheard && says("timed out after"))
     return violate(
