@@ -355,9 +355,11 @@ void Actor::perform(const Call& call) {
   // The first time, its user has to open an address.
   if (call.how == "urls" && !is_modern() && script_.again.insert(-call.number).second) {
     open_.erase(call.id);
+    ledger_.finished(call.number);
+    ledger_.not_yet(call.number);
     return body_.say(fmt::format(
-        R"({{"jsonrpc":"2.0","id":{},"error":{{"code":-32042,"message":"open it","data":{{"elicitations":[{{"mode":"url","elicitationId":"e","url":"https://sim/","message":"{}"}}]}}}}}})",
-        call.id, call.canary));
+        R"({{"jsonrpc":"2.0","id":{},"error":{{"code":-32042,"message":"@{}#{}. {}","data":{{"elicitations":[{{"mode":"url","elicitationId":"e","url":"https://sim/","message":"{}"}}]}}}}}})",
+        call.id, script_.name, call.number, call.canary, call.canary));
   }
   if (call.how == "flood") flood(call);
   if (call.how == "change") change_tools();

@@ -196,8 +196,8 @@ class Drawing {
   // What a server should do with a call, in its arguments.
   std::string doing() {
     static constexpr auto things = std::to_array<const char*>(
-        {"die", "exit", "hang", "garble", "twins", "batch", "oversize", "large", "bare", "float", "twice",
-         "error", "fail", "flood", "ask", "change", "deaf", "lose", "die-after"});
+        {"die",   "exit",  "hang", "garble", "twins", "batch",  "oversize", "large", "bare",      "float",
+         "twice", "error", "fail", "flood",  "ask",   "change", "deaf",     "lose",  "die-after", "urls"});
     std::string text;
     const auto thing = static_cast<std::size_t>(chance_.below(static_cast<int>(things.size())));
     if (chance_.below(8) < tastes_[thing]) text += fmt::format(R"(,"do":"{}")", things[thing]);
@@ -489,7 +489,7 @@ class Drawing {
   int crowds_ = 0;
   bool silent_ = false;  // no client shakes hands
   std::array<int, static_cast<std::size_t>(Deed::count)> weights_{};
-  std::array<int, 19> tastes_{};  // of doing()
+  std::array<int, 20> tastes_{};  // of doing()
 };
 
 }  // namespace

@@ -28,6 +28,8 @@ class Ledger {
   virtual void runs_twice(const std::string& server) = 0;
   virtual bool serves(const std::string& server, pid_t pid) const = 0;
   virtual void ended_with_tasks(const std::string& server, std::chrono::milliseconds since_last) = 0;
+  // It has done nothing about this call yet, which is to be made again.
+  virtual void not_yet(int /*number*/) {}
   // It has answered this call; and it has rejected one era, although it has the other.
   virtual void finished(int /*number*/) {}
   virtual void refused_era(const std::string& /*server*/) {}

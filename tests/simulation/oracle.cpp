@@ -395,6 +395,10 @@ void Oracle::executed(int number, const std::string& server) {
     violate(fmt::format("{} was executed twice, the second time by {}", number, server));
 }
 
+void Oracle::not_yet(int number) {
+  if (const auto found = requests_.find(number); found != requests_.end()) ++found->second.extra;
+}
+
 void Oracle::finished(int number) {
   if (const auto found = requests_.find(number); found != requests_.end())
     found->second.finished = clock_.now();

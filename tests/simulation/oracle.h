@@ -89,6 +89,7 @@ class Oracle final : public Ledger {
     return is_current && is_current(server, pid);
   }
   void ended_with_tasks(const std::string& server, Millis since_last) override;
+  void not_yet(int number) override;
   void finished(int number) override;
   void refused_era(const std::string& server) override { refused_era_.insert(server); }
   void ignored(const std::string& server) override { ignored_[server] = clock_.now(); }

@@ -81,7 +81,7 @@ struct Script {
   int last_state = 0;
   int stops = 0;                                 // of its daemon, that are under way
   int deaths = 0;                                // of its processes, by themselves or by the plan
-  std::set<int> again;                           // the calls of "again" that it has seen: those are replayed
+  std::set<int> again;                           // calls that it has seen, and treats differently the next time
   std::map<int, std::string> called_as;          // tools, by the numbers of calls
   std::vector<std::weak_ptr<SimBackend>> lives;  // those that run, or ran
 
