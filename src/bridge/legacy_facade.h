@@ -83,6 +83,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
     std::int64_t own;
     std::string uri;
     bool subscribes;
+    bool later = false;  // it has to wait until others have been tried
   };
 
   // From the client.
@@ -95,6 +96,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   void subscribe(std::string_view id, const Message& message);
   void unsubscribe(std::string_view id, const Message& message);
   void subscribe_no_more(std::int64_t own);
+  void try_next();
   bool waits(std::int64_t own) const;
   void pass_request(std::string_view id, const Message& message, std::span<const Edit> edits,
                     std::uint64_t client);
@@ -117,7 +119,7 @@ class LegacyFacade final : public Bridge, private UpstreamListen::Owner {
   // UpstreamListen::Owner
   void send_listen(std::string_view line) override { ends_.to_server(line); }
   void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) override;
-  void on_refused(int code, std::string_view why) override;
+  void on_refused(const ListenFilter& asked, bool refused, int code, std::string_view why) override;
   void wake_listen(std::chrono::milliseconds after) override { ends_.wake_bridge(after); }
   std::string listen_meta() const;
 

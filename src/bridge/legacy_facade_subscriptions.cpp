@@ -24,7 +24,10 @@ void LegacyFacade::subscribe(std::string_view id, const Message& message) {
     return say(error_answer(
         id, code::invalid_request,
         fmt::format("there are already {} subscriptions, which is the limit", limits_.subscriptions)));
-  waiters_.push_back({own_id(id), uri, true});
+  const bool later =
+      std::ranges::any_of(waiters_, [&](const Waiter& waiter) { return waiter.later && waiter.uri == uri; });
+  waiters_.push_back({.own = own_id(id), .uri = uri, .subscribes = true, .later = later});
+  if (later) return;
   wanted.uris.insert(uri);
   listen_.want(std::move(wanted), listen_meta());
   listen_.hurry();
@@ -35,10 +38,12 @@ void LegacyFacade::unsubscribe(std::string_view id, const Message& message) {
     return say(error_answer(id, code::invalid_params, "resources/unsubscribe needs a uri"));
   ListenFilter wanted = listen_.wanted();
   const std::string uri = string_value(message.text(message.uri));
+  for (Waiter& waiter : waiters_)
+    if (waiter.uri == uri) waiter.later = false;  // the next listen answers it, whatever it is for
   if (wanted.uris.erase(uri) == 0) return say(result_answer(id, "{}"));
   listen_.want(std::move(wanted), listen_meta());
   if (listen_.settled()) return say(result_answer(id, "{}"));
-  waiters_.push_back({own_id(id), uri, false});
+  waiters_.push_back({.own = own_id(id), .uri = uri, .subscribes = false});
 }
 
 bool LegacyFacade::waits(std::int64_t own) const {
@@ -62,6 +67,7 @@ void LegacyFacade::subscribe_no_more(std::int64_t own) {
 void LegacyFacade::on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) {
   std::vector<std::string> lines;
   std::erase_if(waiters_, [&](const Waiter& waiter) {
+    if (waiter.later) return false;
     const bool in_effect = asked.uris.contains(waiter.uri) == waiter.subscribes;
     const bool changed_mind = listen_.wanted().uris.contains(waiter.uri) != waiter.subscribes;
     if (!in_effect && !changed_mind && !listen_.settled()) return false;
@@ -74,6 +80,7 @@ void LegacyFacade::on_listening(const ListenFilter& asked, const ListenFilter& h
     }
     return true;
   });
+  try_next();
   if (gap) {
     if (honoured.tools) lines.push_back(request_line({}, "notifications/tools/list_changed", {}));
     if (honoured.prompts) lines.push_back(request_line({}, "notifications/prompts/list_changed", {}));
@@ -86,10 +93,24 @@ void LegacyFacade::on_listening(const ListenFilter& asked, const ListenFilter& h
   for (const std::string& line : lines) say(line);
 }
 
-void LegacyFacade::on_refused(int code, std::string_view why) {
+// Of several resources, it isn't known which one the server refuses: they are tried one by one.
+void LegacyFacade::on_refused(const ListenFilter& asked, bool refused, int code, std::string_view why) {
+  Uris blamed;
+  for (const Waiter& waiter : waiters_)
+    if (waiter.subscribes && asked.uris.contains(waiter.uri) && listen_.wanted().uris.contains(waiter.uri))
+      blamed.insert(waiter.uri);
+  if (refused && listen_.supported() && blamed.size() > 1) {
+    blamed.erase(blamed.begin());
+    for (const std::string& uri : blamed) listen_.give_up(uri);
+    for (Waiter& waiter : waiters_)
+      waiter.later = waiter.later || (waiter.subscribes && blamed.contains(waiter.uri));
+    return listen_.hurry();
+  }
   std::vector<std::string> lines;
-  for (const Waiter& waiter : std::exchange(waiters_, {})) {
-    if (waiter.subscribes) {
+  std::erase_if(waiters_, [&](const Waiter& waiter) {
+    const bool wanted = waiter.later || listen_.wanted().uris.contains(waiter.uri);
+    if (waiter.subscribes && wanted && !asked.uris.contains(waiter.uri) && listen_.supported()) return false;
+    if (waiter.subscribes && wanted) {
       listen_.give_up(waiter.uri);
       lines.push_back(
           error_answer(IdText(waiter.own).view(), code,
@@ -97,8 +118,22 @@ void LegacyFacade::on_refused(int code, std::string_view why) {
     } else {
       lines.push_back(result_answer(IdText(waiter.own).view(), "{}"));
     }
-  }
+    return true;
+  });
+  try_next();
   for (const std::string& line : lines) say(line);
+}
+
+// Of those that are tried one by one.
+void LegacyFacade::try_next() {
+  const auto next = std::ranges::find_if(waiters_, &Waiter::later);
+  if (next == waiters_.end()) return;
+  ListenFilter wanted = listen_.wanted();
+  for (Waiter& waiter : waiters_)
+    if (waiter.uri == next->uri) waiter.later = false;
+  wanted.uris.insert(next->uri);
+  listen_.want(std::move(wanted), listen_meta());
+  listen_.hurry();
 }
 
 }  // namespace mcpivot

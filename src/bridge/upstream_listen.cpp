@@ -150,11 +150,15 @@ UpstreamListen::Verdict UpstreamListen::on_acknowledged(const Message& message) 
 
 void UpstreamListen::on_ended(std::uint64_t number, int code, std::string_view why, bool refused) {
   if (opening_ && opening_->number == number) {
+    const ListenFilter asked = std::move(opening_->asked);
     opening_.reset();
     changed_ = false;
     if (code == code::method_not_found) supported_ = false;
     fall_back(refused);
-    owner_.on_refused(code, why);
+    owner_.on_refused(asked, refused, code, why);
+    // Others may have wanted more in the meantime, and the owner less.
+    changed_ = !opening_ && wanted_ != asked && !is_current();
+    settle();
   } else if (held_ && held_->number == number) {
     held_.reset();
     gap_ = true;

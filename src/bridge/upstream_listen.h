@@ -33,8 +33,8 @@ class UpstreamListen {
     // The listen is in effect, as far as the server honours it. `gap`: there was no listen for a while, so
     // changes may have been missed.
     virtual void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) = 0;
-    // The server refused, and why. What was in effect before still is.
-    virtual void on_refused(int code, std::string_view why) = 0;
+    // It isn't in effect, because the server refused it, or was lost. What was in effect before still is.
+    virtual void on_refused(const ListenFilter& asked, bool refused, int code, std::string_view why) = 0;
     // Call wake() after this time; replaces an earlier request.
     virtual void wake_listen(std::chrono::milliseconds after) = 0;
   };
@@ -53,6 +53,7 @@ class UpstreamListen {
   // The server won't report this one, and it is no longer wanted.
   void give_up(std::string_view uri);
   // Whether the server announces it.
+  bool holds() const { return held_.has_value(); }
   bool honours(std::string_view uri) const { return held_ && held_->honoured.uris.contains(uri); }
   // Opens one now, if none is being opened: a caller waits for it.
   void hurry() {

@@ -18,7 +18,7 @@ struct Listener final : UpstreamListen::Owner {
     honoured = honours;
     ++acknowledged;
   }
-  void on_refused(int code, std::string_view why) override {
+  void on_refused(const ListenFilter&, bool, int code, std::string_view why) override {
     refusals.push_back(fmt::format("{} {}", code, why));
   }
 

@@ -24,6 +24,8 @@ class ClientListens {
     std::string text;
   };
 
+  // All clients over HTTP that are the same to us have these together.
+  static constexpr std::size_t most_listens = 4096;
   // Returns the first message for the client, or nothing if it already has too many of them.
   std::string open(std::uint32_t exchange, const Message& request);
   // Closes the listen with this id that came in this exchange or, if that is 0, in any. Returns its exchange;

@@ -77,14 +77,15 @@ std::optional<bool> Desk::offers_modern() const {
 std::string Desk::words_of_lone() const {
   if (!lone().eras().discovered.empty()) return lone().eras().discovered;
   const std::string& result = lone().initialize_result();
+  if (lone().is_shared() && !result.empty()) return discover_result_of(result);  // its handshake is our own
   return is_discover_result(result) ? result : std::string();
 }
 
 // With several clients, we may know no more about it than its era: what it told another client isn't passed
 // to this one.
 bool Desk::lacks_words() const {
-  return presentation_.shows_handshake && lone().config().for_many && lone().eras().modern == true &&
-         words_of_lone().empty();
+  return presentation_.shows_handshake && (lone().config().for_many || lone().is_shared()) &&
+         lone().eras().modern == true && words_of_lone().empty();
 }
 
 void Desk::discover(Asker asker, const Message& message) {
@@ -131,8 +132,10 @@ void Desk::listen(Asker asker, const Message& message) {
                             "params.notifications must be an object that says what to listen for"));
   const std::string acknowledged = listens_.open(asker.exchange, message);
   if (acknowledged.empty())
-    return clients_.refuse(asker, error_answer(message.text(message.id), code::invalid_request,
-                                               "this client has 64 subscriptions open; cancel one first"));
+    return clients_.refuse(
+        asker, error_answer(message.text(message.id), code::invalid_request,
+                            fmt::format("there are {} subscriptions open already; cancel one first",
+                                        ClientListens::most_listens)));
   clients_.tell(asker, acknowledged);
   if (ends_) return end_listens();
   subscribe();

@@ -104,7 +104,7 @@ void Desk::request_unshaken(Asker asker, const Message& message) {
 }
 
 void Desk::initialize(Asker asker, const Message& message) {
-  hello_ = message.text(message.params);
+  hello_ = message.params ? message.text(message.params) : "{}";
   era_ = Era::legacy;
   control_.set_era(era_);
   auto answer = [this, asker, id = std::string(message.text(message.id))] {

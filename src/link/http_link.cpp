@@ -134,8 +134,14 @@ void HttpLink::drop_call(const std::string& id) {
   const auto found = calls_.find(id);
   if (found == calls_.end()) return;
   const auto call = found->second;
+  const bool begun = call->begun();
   call->finish();
   client_->cancel(*call);
+  if (begun) return;
+  // There may be room now for what waited behind it. Through the loop: this is called from within a send.
+  boost::asio::post(context_.loop, [self = shared_from_this(), position = call->position()] {
+    if (!self->ended_) self->begun(position);
+  });
 }
 
 const std::string& HttpLink::token() const {

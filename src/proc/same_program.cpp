@@ -1,5 +1,4 @@
 #include "proc/same_program.h"
-#include "base/is_ready.h"
 
 #include <signal.h>
 #include <sys/stat.h>
@@ -16,6 +15,9 @@
 #include <list>
 #include <memory>
 #include <set>
+
+#include "base/descriptor.h"
+#include "base/is_ready.h"
 
 namespace mcpivot {
 namespace {
@@ -117,9 +119,14 @@ void end_processes_running(boost::asio::io_context& loop, dev_t device, ino_t in
                            std::chrono::milliseconds patience, std::function<void(std::vector<pid_t>)> done) {
   auto ending = std::make_shared<Ending>(loop);
   for (const pid_t pid : processes_running(device, inode)) {
-    const int handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
-    if (handle < 0) continue;
-    ending->alive.push_back({pid, boost::asio::posix::stream_descriptor(loop, handle)});
+    Descriptor handle(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (handle.get() < 0) continue;
+    boost::asio::posix::stream_descriptor watched(loop);
+    boost::system::error_code refused;
+    watched.assign(handle.get(), refused);
+    if (refused) continue;
+    handle.release();
+    ending->alive.push_back({pid, std::move(watched)});
     if (!runs(pid, device, inode)) ending->alive.pop_back();  // the pid has been reused in the meantime
   }
   if (ending->alive.empty()) return boost::asio::post(loop, [done = std::move(done)] { done({}); });

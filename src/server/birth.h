@@ -54,10 +54,8 @@ class Birth : public std::enable_shared_from_this<Birth> {
   };
   // How it is checked before it serves; its owner does that.
   struct Check {
-    Handshake::Outcome outcome{};  // of the handshake before it
     std::shared_ptr<Verification> verification{};
     std::optional<CheckReport> report{};
-    int made_up = 0;  // how often it was told what clients said meanwhile
     bool begun() const { return verification != nullptr || report.has_value(); }
   };
 
@@ -87,6 +85,8 @@ class Birth : public std::enable_shared_from_this<Birth> {
   const std::optional<std::string>& refusal() const { return refusal_; }
 
   Check check{};
+  Handshake::Outcome handshake_outcome{};
+  int made_up = 0;  // how often it was told what clients had said since its handshake began
   std::array<bool, all_lists.size()> changed{};  // lists that changed since we asked for them
 
  private:

@@ -14,6 +14,7 @@ namespace mcpivot {
 namespace {
 
 // Batches exist in only one version of the protocol.
+constexpr std::size_t most_told = 4096;
 constexpr std::string_view version_with_batches = R"("2025-03-26")";
 constexpr std::size_t most_tasks = 1024;  // beyond this, tasks of the client that has the most are forgotten
 // Progress keeps a call alive, but no longer than this many times the limit for one without.
@@ -108,6 +109,7 @@ void Generation::listen(const Uris& uris) {
   if (!listen_) return;
   ListenFilter wanted = listen_->wanted();
   wanted.uris = uris;
+  std::erase_if(refused_uris_, [&](const std::string& uri) { return wanted.uris.erase(uri) == 0; });
   listen_->want(std::move(wanted), meta_members(hello_));
 }
 
@@ -125,8 +127,15 @@ void Generation::on_listening(const ListenFilter&, const ListenFilter& honoured,
   }
 }
 
-void Generation::on_refused(int code, std::string_view why) {
+void Generation::on_refused(const ListenFilter& asked, bool refused, int code, std::string_view why) {
   log_info("{}: it doesn't announce changes: {} ({})", config_->name, why, code);
+  if (!refused || !listen_->holds()) return;
+  // What was added since the last one must be the reason, which is no reason to hear of nothing else.
+  for (const std::string& uri : asked.uris) {
+    if (listen_->honours(uri)) continue;
+    refused_uris_.insert(uri);
+    listen_->give_up(uri);
+  }
 }
 
 // A generation that is ending needs no news.
@@ -234,6 +243,14 @@ std::int64_t Generation::inquire(std::string_view method, std::string_view param
   const std::string line = request_line(IdText(own).view(), method, params);
   send(dialect_ == Era::modern ? with_meta(line, meta_members(hello_)) : line, own);
   return own;
+}
+
+void Generation::tell(std::string_view method, std::string_view params) {
+  if (link_.overflows()) return;
+  told_.push_back(inquire(method, params, [](const Message&) {}));
+  if (told_.size() <= most_told) return;
+  drop_inquiry(told_.front());
+  told_.pop_front();
 }
 
 void Generation::inquire_no_more(std::int64_t inquiry) {
@@ -447,8 +464,9 @@ void Generation::follow_task(const Requests::Request& request, const Message& an
 }
 
 ClientId Generation::owner_of_task(std::string_view id) const {
-  const auto begun = std::ranges::find(begun_tasks_, id, [](const auto& task) { return task.first; });
-  return begun == begun_tasks_.end() ? ClientId::nobody : begun->second;
+  const auto begun = std::find_if(begun_tasks_.rbegin(), begun_tasks_.rend(),
+                                  [&](const auto& task) { return task.first == id; });
+  return begun == begun_tasks_.rend() ? ClientId::nobody : begun->second;
 }
 
 void Generation::on_progress(const Message& message, std::span<const Edit> edits) {

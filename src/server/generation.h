@@ -113,8 +113,9 @@ class Generation final : public Link::Handler,
   std::int64_t inquire(std::string_view method, std::string_view params, OnAnswer on_answer);
   // It takes too long: cancels it at the server; the handler isn't called.
   void inquire_no_more(std::int64_t inquiry);
-  // So many of them are unanswered that no more should be made.
-  bool is_swamped() const { return inquiries_.size() >= most_inquiries; }
+  // One whose answer doesn't matter. Of many that have none, the oldest are forgotten; a server that reads
+  // nothing is told nothing.
+  void tell(std::string_view method, std::string_view params);
   // The answer isn't wanted any more; the server isn't told.
   void drop_inquiry(std::int64_t inquiry);
   // Its tools have been listed. Removes those that must not be offered.
@@ -156,7 +157,6 @@ class Generation final : public Link::Handler,
   // One that is no longer needed has this long to exit after its stdin is closed, and as long again after
   // SIGTERM.
   static constexpr std::chrono::milliseconds farewell{200};
-  static constexpr std::size_t most_inquiries = 4096;
   // Ends it within twice the patience. on_death() follows.
   void end(std::chrono::milliseconds patience = farewell);
   // The same after this time; while it has tasks, after the time limit of a call.
@@ -232,7 +232,7 @@ class Generation final : public Link::Handler,
   // UpstreamListen::Owner
   void send_listen(std::string_view line) override { send(line); }
   void on_listening(const ListenFilter& asked, const ListenFilter& honoured, bool gap) override;
-  void on_refused(int code, std::string_view why) override;
+  void on_refused(const ListenFilter& asked, bool refused, int code, std::string_view why) override;
   void wake_listen(std::chrono::milliseconds after) override;
   bool is_heard(const Message& message, std::span<const Edit> edits);
 
@@ -282,6 +282,7 @@ class Generation final : public Link::Handler,
   std::unique_ptr<Bridge> bridge_;  // if a client's era differs from the server's
   std::unique_ptr<Bridge> retired_;
   std::unique_ptr<UpstreamListen> listen_;  // for a modern client
+  Uris refused_uris_;                       // those that it doesn't listen to, because the server refused
   std::string hello_;                       // of the client whose handshake this is
   std::string initialize_result_;           // of a legacy server
   Era dialect_ = Era::legacy;               // of our own questions
@@ -292,6 +293,7 @@ class Generation final : public Link::Handler,
   Clock::Time started_;
   Requests asked_;
   std::map<std::int64_t, OnAnswer> inquiries_;  // our own requests, by their ids in asked_
+  std::deque<std::int64_t> told_;               // those whose answers don't matter
   std::map<std::string, ClientId> tasks_;
   Clock::Time last_task_{};
   Clock::Time last_asked_{};

@@ -80,7 +80,8 @@ Instance::Instance(World& world, Clients& clients, Source& source, InstanceId id
       overdue_timer_(world.timers()),
       long_birth_timer_(world.timers()),
       follow_timer_(world.timers()),
-      held_timer_(world.timers()) {
+      held_timer_(world.timers()),
+      level_timer_(world.timers()) {
   adopt(std::move(config));
   source_.add(*this);
 }

@@ -335,6 +335,7 @@ class Instance final : private Generation::Owner, private Birth::Owner {
 
   void wait_to_settle();
   void tell_level();
+  void on_level_told();
   void subscribe_to(ClientId client, const Uris& uris);
   void unsubscribe(Asker asker, const Message& message);
   void refuse_subscription(const Generation::Requests::Request& request);
@@ -420,8 +421,9 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   std::map<ClientId, std::string> hellos_;  // of the clients that share it, in the legacy era
   Uris listened_;                           // resources whose updates the client wants
   struct ToldLevel {
-    GenerationId of{};  // that has not answered yet
+    GenerationId to{};  // that has not answered yet
     std::string level{};
+    std::int64_t inquiry = 0;
   };
   ToldLevel told_level_;
   KnownEras eras_;  // of the program that was last started or examined
@@ -476,6 +478,7 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   Alarm long_birth_timer_;
   Alarm follow_timer_;
   Alarm held_timer_;
+  Alarm level_timer_;
   struct EarlierTask {
     ClientId owner;
     bool open = true;  // its result has not been fetched yet

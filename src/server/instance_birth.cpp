@@ -20,6 +20,10 @@ using std::chrono::milliseconds;
 // what is saved then may be the fix.
 constexpr milliseconds quick_birth{2'000};
 
+// How often a new generation is told what clients told the old one in the meantime. The limit makes sure that
+// this ends.
+constexpr int most_make_ups = 3;
+
 // Only the tools matter here: many clients don't use the other lists.
 std::string why_no_tools(const std::vector<FetchedLists::Refusal>& refusals) {
   const auto tools = std::ranges::find(refusals, ListKind::tools, &FetchedLists::Refusal::kind);
@@ -73,17 +77,19 @@ std::shared_ptr<Handshake> Instance::make_handshake(Generation& with) const {
   return std::make_shared<Handshake>(with, replay_.hello, client_era_, replay_.calls(), std::move(may_make));
 }
 
-// An unknown server is started for this. A shared one has mcpivot's handshake, and isn't asked.
+// An unknown server is started for this. A shared one has mcpivot's handshake, which tells.
 void Instance::ask_era(ClientId client, std::string_view hello, std::function<void()> then) {
-  const bool lacks_words = config_->for_many && eras_.accepts(Era::modern) && eras_.get().discovered.empty();
+  const bool lacks_words =
+      eras_.accepts(Era::modern) &&
+      (is_shared() ? !offer_.known() : config_->for_many && eras_.get().discovered.empty());
   const bool known = eras_.get().modern && !lacks_words;
-  if (known || supervisor().fixed_era() || is_shared() || current_ || ends() ||
-      (birth_ && birth_->handshake()) || life_.is<Life::Failed>() || stopped_on_request())
+  if (known || supervisor().fixed_era() || current_ || ends() || life_.is<Life::Failed>() ||
+      stopped_on_request() || (birth_ && birth_->handshake() && !is_shared()))
     return then();
   era_askers_.push_back({client, std::move(then)});
   era_hello_ = hello;
   if (!birth_) return start("to learn its protocol era");
-  birth_->ask_era(era_hello_);
+  if (!is_shared()) birth_->ask_era(era_hello_);
 }
 
 void Instance::on_era_asked() {
@@ -114,8 +120,8 @@ void Instance::on_handshake(std::expected<Handshake::Outcome, Handshake::Failure
 }
 
 void Instance::on_born(Handshake::Outcome outcome) {
-  if (birth_->check.report) {
-    std::ranges::move(outcome.failed_replays, std::back_inserter(birth_->check.outcome.failed_replays));
+  if (birth_->made_up > 0) {
+    std::ranges::move(outcome.failed_replays, std::back_inserter(birth_->handshake_outcome.failed_replays));
     return make_up();
   }
   // A server that can't list what its predecessor offered doesn't replace it.
@@ -127,14 +133,23 @@ void Instance::on_born(Handshake::Outcome outcome) {
   if (client_era_ == Era::modern) now.discovered = outcome.initialize_result;
   eras_.learn(std::move(now), *birth_->facts().config, birth_->facts().file);
   eras_.set_futile(false);
-  on_era_asked();
-  const int birth = birth_->facts().number;
+  if (!is_shared()) on_era_asked();
+  birth_->handshake_outcome = std::move(outcome);
   const bool checks =
       config_->verify.wanted() && reloads_.round() == Life::Round::bears && reloads_.wants_check();
-  happens(Life::Born{birth, checks}, [this, birth, checks, outcome = std::move(outcome)]() mutable {
-    if (!birth_ || birth_->facts().number != birth) return;
-    if (!checks) return swap_in(std::move(outcome));
-    birth_->check.outcome = std::move(outcome);
+  checks ? happens(Life::Born{birth_->facts().number, true}) : make_up();
+}
+
+// It is told what clients have told its predecessor since its handshake began.
+void Instance::make_up() {
+  const auto keep = birth_->handshake();
+  birth_->limit_time();
+  if (++birth_->made_up <= most_make_ups && keep->make_up_for(replay_.calls(), birth_->handshake_outcome))
+    return;
+  birth_->lift_limit();
+  if (birth_->check.report) return end_check();
+  happens(Life::Born{birth_->facts().number}, [this, birth = birth_->facts().number] {
+    if (birth_ && birth_->facts().number == birth) swap_in(std::move(birth_->handshake_outcome));
   });
 }
 
@@ -235,6 +250,7 @@ struct Instance::Swap {
 
 void Instance::swap_in(Handshake::Outcome outcome) {
   const Swap swap = make_current(std::move(outcome));
+  on_era_asked();
   const bool news = swap.news(current_->number());
   report(swap, news);
   announce_lists(swap, news);

@@ -14,10 +14,6 @@
 namespace mcpivot {
 namespace {
 
-// How often the new generation is told what clients told the old one in the meantime. The limit makes sure
-// that this ends.
-constexpr int most_make_ups = 3;
-
 // Whether a message adds nothing to what waits for a client: a list is fetched again, a question is
 // withdrawn.
 bool is_bounded(Method known) {
@@ -33,7 +29,7 @@ void Instance::check() {
     return watcher_.allows(*this, {.client = client()}, Method::tools_call, quote(tool));
   };
   birth_->check.verification =
-      std::make_shared<Verification>(*incoming(), offer_.catalog(), birth_->check.outcome.lists.catalog,
+      std::make_shared<Verification>(*incoming(), offer_.catalog(), birth_->handshake_outcome.lists.catalog,
                                      source_.accepted(), may_call, world_.timers());
   incoming()->resume();  // a client that doesn't read may have stopped it
   birth_->check.verification->start(world_, [this, birth = birth_->facts().number](CheckReport report) {
@@ -48,15 +44,6 @@ void Instance::on_checked(CheckReport report) {
   make_up();
 }
 
-void Instance::make_up() {
-  if (++birth_->check.made_up > most_make_ups) return end_check();
-  birth_->limit_time();
-  const auto keep = birth_->handshake();
-  if (keep->make_up_for(replay_.calls(), birth_->check.outcome)) return;
-  birth_->lift_limit();
-  end_check();
-}
-
 void Instance::end_check() {
   const CheckReport& report = *birth_->check.report;
   const bool held = config_->verify.gate && config_->can_gate() && !report.passes();
@@ -67,7 +54,7 @@ void Instance::end_check() {
   happens(Life::Checked{birth_->facts().number, held, std::move(words)},
           [this, birth = birth_->facts().number, held] {
             if (!birth_ || birth_->facts().number != birth) return;
-            if (!held || !current_) return swap_in(std::move(birth_->check.outcome));
+            if (!held || !current_) return swap_in(std::move(birth_->handshake_outcome));
             past_.last_check = birth_->check.report->summary();
             source_.hold(std::move(*birth_->check.report));
           });

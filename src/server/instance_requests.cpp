@@ -16,6 +16,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
+constexpr milliseconds level_patience{5'000};
+
 // How many of a shared server's concurrent calls one client may have.
 std::size_t share_of(const Generation& generation) {
   return std::max<std::size_t>(1, generation.backend().calls_at_once() / 2);
@@ -117,6 +119,8 @@ Generation* Instance::keeper_of(const Message& message) const {
   }
   if (!string_value(message.text(message.method)).starts_with("tasks/")) return nullptr;
   const std::string_view task = find_member(message.text(message.params), "taskId");
+  // Servers that count their tasks give the same id again.
+  if (current_ && current_->owner_of_task(task) != ClientId::nobody) return nullptr;
   const auto keeper = std::ranges::find_if(leaving_, [&](const auto& generation) {
     return !generation->ending() && generation->owner_of_task(task) != ClientId::nobody;
   });
@@ -148,13 +152,12 @@ void Instance::subscribe_to(ClientId client, const Uris& uris) {
     replay_.learn_setting(client, Method::resources_unsubscribe, params);
     unsubscribe_if_unwanted(params);
   }
-  const bool can =
-      current_ && !current_->ending() && takes_subscriptions(initialize_result()) && !current_->is_swamped();
+  const bool can = current_ && !current_->ending() && takes_subscriptions(initialize_result());
   for (const std::string& uri : uris) {
     const std::string params = fmt::format(R"({{"uri":{}}})", quote(uri));
     const bool is_new = !replay_.is_subscribed(uri);
     if (replay_.learn_setting(client, Method::resources_subscribe, params) && can && is_new)
-      current_->inquire("resources/subscribe", params, [](const Message&) {});
+      current_->tell("resources/subscribe", params);
   }
 }
 
@@ -185,16 +188,25 @@ void Instance::set_level(ClientId client, const Message& message) {
 }
 
 // In the modern era there is no such request: each call says which level it wants. A server that is still
-// being told one is told the latest when it has answered.
+// being told one is told the latest when it has answered, or doesn't for too long.
 void Instance::tell_level() {
-  if (!current_ || current_->dialect() == Era::modern || current_->ending()) return;
-  if (!has_capability(initialize_result(), "logging") || told_level_.of == current_->id()) return;
-  told_level_ = {.of = current_->id(), .level = replay_.level()};
-  current_->inquire("logging/setLevel", told_level_.level, [this, of = current_->id()](const Message&) {
-    if (told_level_.of != of) return;
-    const std::string told = std::exchange(told_level_, {}).level;
-    if (told != replay_.level()) tell_level();
+  const std::string level = replay_.level();
+  if (!current_ || current_->dialect() == Era::modern || current_->ending() || level.empty()) return;
+  if (!has_capability(initialize_result(), "logging") || told_level_.to == current_->id()) return;
+  const GenerationId to = current_->id();
+  told_level_ = {.to = to, .level = level};
+  level_timer_.set(level_patience, [this] { on_level_told(); });
+  const std::int64_t inquiry = current_->inquire("logging/setLevel", level, [this, to](const Message&) {
+    if (told_level_.to == to) on_level_told();
   });
+  if (told_level_.to == to) told_level_.inquiry = inquiry;
+}
+
+void Instance::on_level_told() {
+  level_timer_.cancel();
+  const ToldLevel told = std::exchange(told_level_, {});
+  if (current_ && current_->id() == told.to) current_->drop_inquiry(told.inquiry);
+  if (told.level != replay_.level()) tell_level();
 }
 
 // Another client may still want what this one no longer wants.
@@ -208,10 +220,8 @@ void Instance::unsubscribe(Asker asker, const Message& message) {
 // missing one.
 void Instance::unsubscribe_if_unwanted(const std::string& params) {
   if (!current_ || current_->ending() || !takes_subscriptions(initialize_result())) return;
-  if (current_->is_swamped()) return;
   if (replay_.is_subscribed(string_value(find_member(params, "uri")))) return;
-  if (!current_->is_asked(Method::resources_subscribe))
-    current_->inquire("resources/unsubscribe", params, [](const Message&) {});
+  if (!current_->is_asked(Method::resources_subscribe)) current_->tell("resources/unsubscribe", params);
 }
 
 void Instance::wait(const ToServer& asked) {

@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "base/descriptor.h"
 #include "log/last_resort.h"
 
 namespace mcpivot {
@@ -36,9 +37,15 @@ void Inotify::shutdown() {
 
 bool Inotify::open() {
   if (descriptor_.is_open()) return true;
-  const int descriptor = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (descriptor < 0) return false;
-  descriptor_.assign(descriptor);
+  Descriptor descriptor(::inotify_init1(IN_NONBLOCK | IN_CLOEXEC));
+  if (descriptor.get() < 0) return false;
+  boost::system::error_code error;
+  descriptor_.assign(descriptor.get(), error);
+  if (error) {
+    errno = error.value();
+    return false;
+  }
+  descriptor.release();
   ++opened_;
   return true;
 }

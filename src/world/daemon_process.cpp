@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/descriptor.h"
 #include "base/is_ready.h"
 #include "base/user_folders.h"
 #include "base/utf8.h"
@@ -164,15 +165,25 @@ bool DaemonProcess::spawn() {
   }
   pid_ = pid;
   log_info("{}: started the daemon, pid {}: {}", config_->name, pid, config_->http.start);
-  watch();
-  return true;
+  return watch();
 }
 
-void DaemonProcess::watch() {
-  const int pidfd = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));
-  if (pidfd < 0) return;
-  pidfd_.assign(pidfd);
+// Without descriptors, or watches of the kernel's, we wouldn't learn of its end.
+bool DaemonProcess::watch() {
+  Descriptor pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+  boost::system::error_code error(errno, boost::system::system_category());
+  if (pidfd.get() >= 0) pidfd_.assign(pidfd.get(), error);
+  if (error) {
+    const pid_t pid = std::exchange(pid_, 0);
+    ::kill(-pid, SIGKILL);
+    ::kill(pid, SIGKILL);  // if it doesn't lead its group yet
+    ::waitpid(pid, nullptr, 0);
+    trouble_ = fmt::format("--start: cannot watch what it started: {}", error.message());
+    return false;
+  }
+  pidfd.release();
   wait_for_exit();
+  return true;
 }
 
 void DaemonProcess::wait_for_exit() {

@@ -45,7 +45,7 @@ class DaemonProcess final : public DaemonKeeper {
  private:
   bool take_lock();
   bool spawn();
-  void watch();
+  bool watch();
   void wait_for_exit();
   void on_exit();
 

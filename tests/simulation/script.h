@@ -79,10 +79,10 @@ struct Script {
   Tongue tongue;
   std::shared_ptr<Rounds> rounds = std::make_shared<Rounds>();
   int last_state = 0;
-  int stops = 0;                                 // of its daemon, that are under way
-  int deaths = 0;                                // of its processes, by themselves or by the plan
-  std::set<int> again;                           // calls that it has seen, and treats differently the next time
-  std::map<int, std::string> called_as;          // tools, by the numbers of calls
+  int stops = 0;                         // of its daemon, that are under way
+  int deaths = 0;                        // of its processes, by themselves or by the plan
+  std::set<int> again;                   // calls that it has seen, and treats differently the next time
+  std::map<int, std::string> called_as;  // tools, by the numbers of calls
   std::vector<std::weak_ptr<SimBackend>> lives;  // those that run, or ran
 
   Birth next_birth();
