@@ -92,6 +92,41 @@ TEST_F(LegacySubscriptions, a_rejected_subscription_fails_with_the_reason) {
   EXPECT_TRUE(ends.down.empty());
 }
 
+TEST_F(LegacySubscriptions, a_rejection_concerns_no_subscription_that_was_made_later) {
+  listen_to_tools();
+  subscribe(3, "bad");
+  down();
+  subscribe(4, "good");
+  server_refuses(2, -32602);
+  EXPECT_EQ(at(up(), {"id"}), "3");
+  EXPECT_TRUE(ends.up.empty());
+  EXPECT_EQ(filter(), R"({"toolsListChanged":true,"resourceSubscriptions":["good"]})");
+  acknowledge(3, R"({"toolsListChanged":true,"resourceSubscriptions":["good"]})");
+  EXPECT_EQ(up(), done);
+}
+
+TEST_F(LegacySubscriptions, several_that_are_rejected_together_are_tried_one_by_one) {
+  subscribe(3, "z");
+  down();
+  subscribe(5, "a");
+  subscribe(4, "b");
+  subscribe(6, "c");
+  acknowledge(1, R"({"resourceSubscriptions":["z"]})");
+  EXPECT_EQ(at(up(), {"id"}), "3");
+  EXPECT_EQ(filter(), R"({"resourceSubscriptions":["a","b","c","z"]})");
+  server_refuses(2, -32602);
+  EXPECT_TRUE(ends.up.empty());
+  EXPECT_EQ(filter(), R"({"resourceSubscriptions":["a","z"]})");
+  unsubscribe(7, "c");  // its client doesn't wait for its turn
+  EXPECT_EQ(at(up(), {"id"}), "7");
+  server_refuses(3, -32602);
+  EXPECT_EQ(at(up(), {"error", "code"}), "-32602");
+  EXPECT_EQ(up(), R"({"jsonrpc":"2.0","id":6,"result":{}})");
+  EXPECT_EQ(filter(), R"({"resourceSubscriptions":["b","z"]})");
+  acknowledge(4, R"({"resourceSubscriptions":["b","z"]})");
+  EXPECT_EQ(up(), done);
+}
+
 TEST_F(LegacySubscriptions, a_subscription_without_a_uri_is_an_error) {
   client(R"({"jsonrpc":"2.0","id":4,"method":"resources/subscribe"})");
   EXPECT_EQ(at(up(), {"error", "code"}), "-32602");

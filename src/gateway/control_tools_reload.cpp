@@ -173,10 +173,7 @@ StopResult ControlTools::gathered(const std::vector<StopResult>& all) {
 void ControlTools::stop(const Call& call, Member& member, WordsOfStop words) {
   std::vector<Instance*> meant = fleet_.instances(member);
   if (fleet_.steers_all())
-    std::erase_if(meant, [](const Instance* one) {
-      const bool rests = !one->runs() && one->state() == Instance::State::stopped;  // it won't be tried again
-      return rests || one->ends();
-    });
+    std::erase_if(meant, [](const Instance* one) { return one->rests() || one->ends(); });
   // Our other instances of the same program are stopped too: otherwise they would be killed, restarted, and
   // hold the file.
   const Command& command = meant.empty() ? member.entry().server.command : meant[0]->config_in_use().command;

@@ -202,6 +202,16 @@ TEST(Discover, can_be_followed_by_a_request_while_the_server_starts_again) {
   EXPECT_EQ(visitor.answer_to(id), result_answer(id, "{}"));
 }
 
+TEST(Discover, waits_for_an_unknown_shared_server_and_shows_what_it_says) {
+  Visitor visitor("alpha=process,shared");
+  visitor.world().scripts().of("alpha").tongue = simulation::tongue_called("modern");
+  visitor.world().scripts().of("alpha").births = {Birth::slow};
+  visitor.desk().start();
+  EXPECT_THAT(visitor.ask("server/discover", modern()),
+              AllOf(HasSubstr(R"("supportedVersions":["2026-07-28")"), HasSubstr("of alpha"),
+                    Not(HasSubstr("not running"))));
+}
+
 TEST(Discover, does_not_start_a_server_that_was_stopped) {
   Visitor visitor(one);
   visitor.world().scripts().of("alpha").births = {Birth::hangs};
@@ -264,6 +274,20 @@ TEST(ModernListen, without_a_filter_is_malformed) {
   EXPECT_THAT(visitor.ask("subscriptions/listen", modern()), HasSubstr(R"("code":-32602)"));
   EXPECT_THAT(visitor.ask("subscriptions/listen", modern(R"("notifications":[])")),
               HasSubstr(R"("code":-32602)"));
+}
+
+TEST(ModernListen, to_a_resource_that_the_server_refuses_silences_no_other) {
+  Visitor visitor(one);
+  visitor.world().scripts().of("alpha").tongue = simulation::tongue_called("modern");
+  visitor.desk().start();
+  visitor.ask("tools/list", modern());
+  visitor.pass(2s);
+  listen(visitor, R"({"resourceSubscriptions":["sim://alpha/refused"]})");
+  visitor.pass(1s);
+  listen(visitor, R"({"resourceSubscriptions":["sim://alpha/one"]})");
+  visitor.pass(1s);
+  EXPECT_THAT(visitor.lines_to("alpha", "subscriptions/listen").back(),
+              AllOf(HasSubstr("sim://alpha/one"), Not(HasSubstr("refused"))));
 }
 
 TEST(ModernListen, to_a_resource_subscribes_again_at_the_next_generation) {

@@ -134,6 +134,24 @@ TEST(Gateway, sets_the_log_level_of_all_servers) {
     EXPECT_THAT(visitor.lines_to(server, "logging/setLevel"), ElementsAre(HasSubstr(R"("level":"info")")));
 }
 
+TEST(Gateway, tells_a_server_the_log_level_that_was_set_while_it_started) {
+  Visitor visitor("alpha=process,active beta=process,active");
+  visitor.world().scripts().of("beta").births = {Birth::slow};
+  visitor.arrive();
+  visitor.ask("logging/setLevel", R"({"level":"debug"})");
+  visitor.pass(2s);
+  EXPECT_THAT(visitor.lines_to("beta", "logging/setLevel"), ElementsAre(HasSubstr("debug")));
+}
+
+TEST(Gateway, starts_a_server_that_is_added_after_a_handshake_without_params) {
+  Visitor visitor("alpha=process,active beta=process,active");
+  visitor.desk().start();
+  visitor.ask("initialize", {});
+  visitor.configure("alpha=process,active beta=process,active gamma=process,active");
+  visitor.pass(2s);
+  EXPECT_THAT(visitor.call("gamma__work", R"({"n":1})"), HasSubstr("@gamma#1."));
+}
+
 TEST(Gateway, prefixes_names_with_the_servers_name) {
   Visitor visitor(two);
   visitor.arrive();

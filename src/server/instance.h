@@ -160,6 +160,11 @@ class Instance final : private Generation::Owner, private Birth::Owner {
   bool works_for(const std::function<bool(ClientId)>& whom) const;
   // Whether any generation of it runs.
   bool runs() const { return current_ || birth_ || !leaving_.empty(); }
+  // Whether nothing of it runs, and nothing is about to.
+  bool rests() const {
+    return !runs() && state() == State::stopped && reloads_.round() == Life::Round::none &&
+           life_.coming() == Life::Next::nothing;
+  }
   // Whether it serves and isn't needed at the moment: nothing is in flight, and no client is subscribed to a
   // resource.
   bool is_idle() const;

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/ip/tcp.hpp>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
@@ -111,6 +112,7 @@ class Talk final : public Link::Handler {
   std::vector<Lost> lost;
   std::optional<Backend::Ending> ending;
   std::function<void()> on_said;  // called with each message
+  int writable = 0;
 
   // A modern request; `params` are its members other than _meta.
   void ask(const std::string& id, const std::string& method, const std::string& params = {}) {
@@ -163,7 +165,7 @@ class Talk final : public Link::Handler {
   void on_batch(std::string_view line) override { said.emplace_back(line); }
   void on_unreadable(std::string_view line, const Refusal&) override { said.emplace_back(line); }
   void on_oversize(const Skim&, std::size_t) override {}
-  void on_writable() override {}
+  void on_writable() override { ++writable; }
   void on_lost(std::string_view id, bool reached, std::string_view why) override {
     lost.push_back({std::string(id), reached, std::string(why)});
   }
@@ -306,6 +308,25 @@ TEST(ModernHttp, a_modern_servers_rejection_of_initialize_passes_unchanged) {
   EXPECT_THAT(talk.answer("1"), AllOf(HasSubstr("-32022"), HasSubstr(R"("supported":["2026-07-28"])")));
   EXPECT_THAT(daemon.journal(), Not(Contains(StartsWith("GET")))) << "it is no daemon of the old transport";
   EXPECT_FALSE(talk.ending);
+}
+
+// No connection can be opened, because the daemon accepts none.
+TEST(ModernHttp, a_large_call_that_is_cancelled_before_it_is_sent_makes_room) {
+  boost::asio::io_context other;
+  boost::asio::ip::tcp::acceptor deaf(other, {boost::asio::ip::make_address("127.0.0.1"), 0}, false);
+  ASSERT_EQ(::listen(deaf.native_handle(), 0), 0);
+  std::vector<boost::asio::ip::tcp::socket> queue;
+  for (int i = 0; i < 4; ++i) {
+    queue.emplace_back(other).open(boost::asio::ip::tcp::v4());
+    queue.back().non_blocking(true);
+    const auto endpoint = deaf.local_endpoint();
+    ::connect(queue.back().native_handle(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));
+  }
+  Talk talk(fmt::format("http://127.0.0.1:{}/mcp", deaf.local_endpoint().port()), Era::modern);
+  talk.call("1", "t", fmt::format(R"({{"x":"{}"}})", std::string(2'000'000, 'x')));
+  ASSERT_TRUE(talk.backend->link().full());
+  talk.cancel("1");
+  EXPECT_TRUE(talk.wait([&] { return talk.writable > 0; }));
 }
 
 TEST(ModernHttp, one_daemon_serves_both_eras) {

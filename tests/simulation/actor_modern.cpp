@@ -144,6 +144,10 @@ void Actor::listen(const Message& message) {
     if (find_member(wanted, fmt::format("{}ListChanged", list)) == "true")
       listen.methods.insert(fmt::format("notifications/{}/list_changed", list));
   listen.uris = strings_in(find_member(wanted, "resourceSubscriptions"));
+  if (std::ranges::any_of(listen.uris, [](const std::string& uri) { return uri.ends_with("/refused"); })) {
+    listens_.erase(id);
+    return error(id, mcpivot::code::invalid_params, "there is no such resource");
+  }
   if (!listen.uris.empty()) listen.methods.insert("notifications/resources/updated");
   listen.acknowledgement =
       request_line({}, "notifications/subscriptions/acknowledged",
