@@ -105,7 +105,7 @@ TEST_P(EraListens, ids_may_be_strings) {
 }
 
 TEST_P(EraListens, their_number_is_limited) {
-  for (int i = 0; i < 64; ++i) listen(client_, json::object());
+  for (int i = 0; i < 4096; ++i) listen(client_, json::object());
   EXPECT_TRUE(client_.request("subscriptions/listen", {{"notifications", json::object()}}).contains("error"));
   EXPECT_FALSE(is_error(client_.call("echo")));
 }
