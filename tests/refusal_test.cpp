@@ -22,7 +22,8 @@ TEST(Refusal, each_call_fails_at_once_with_the_servers_message_and_tries_again) 
                 AllOf(HasSubstr("server \"dev\" can't be used"), HasSubstr("set API_KEY first"),
                       HasSubstr("the next one tries again")));
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5)) << "not --queue-timeout";
-    EXPECT_GT(lives(), before);
+    // The first may come during an attempt that the handshake has caused.
+    if (i > 0) EXPECT_GT(lives(), before);
   }
 }
 
