@@ -23,7 +23,9 @@ TEST(Refusal, each_call_fails_at_once_with_the_servers_message_and_tries_again) 
                       HasSubstr("the next one tries again")));
     EXPECT_LT(std::chrono::steady_clock::now() - began, std::chrono::seconds(5)) << "not --queue-timeout";
     // The first may come during an attempt that the handshake has caused.
-    if (i > 0) EXPECT_GT(lives(), before);
+    if (i > 0) {
+      EXPECT_GT(lives(), before);
+    }
   }
 }
 
