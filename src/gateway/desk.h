@@ -103,6 +103,9 @@ class Desk final : private Instance::Watcher, private ControlTools::Fleet {
   // Whether the client's handshake is ours to handle, rather than passed to the server.
   bool shakes_hands() const { return !presentation_.shows_handshake || lone().knows_client(); }
 
+  // Servers that are no longer configured, and have not ended yet.
+  std::size_t leaving() const { return leaving_.all().size(); }
+
  private:
   // Instance::Watcher
   void on_writable(const Instance& instance) override;

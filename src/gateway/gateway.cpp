@@ -146,4 +146,10 @@ void Gateway::shut_down(std::chrono::milliseconds patience, std::function<void()
   one_less();
 }
 
+std::size_t Gateway::leaving() const {
+  std::size_t count = closing_.all().size();
+  for (const auto& desk : desks_) count += desk->leaving();
+  return count;
+}
+
 }  // namespace mcpivot

@@ -53,6 +53,9 @@ class Gateway {
   void add_notice(const std::string& words);
   void shut_down(std::chrono::milliseconds patience, std::function<void()> done);
 
+  // Clients and servers that are gone, or no longer configured, and have not ended yet.
+  std::size_t leaving() const;
+
  private:
   Desk& open(ClientId client);
   // The configuration, as this client sees it.

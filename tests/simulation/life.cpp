@@ -407,6 +407,7 @@ void Life::judge_rest() {
     if (seat.client.wire().waiting_bytes() > 0) wrong("the client has something to read");
   }
   if (world_.builds() > 0) wrong("something is being built");
+  if (gateway_.leaving() > 0) wrong(fmt::format("{} that are gone are still there", gateway_.leaving()));
   for (const std::string& server : world_.unwatched())
     wrong(fmt::format("nobody would notice that sources of {} are saved", server));
   books_.judge_rest();
