@@ -52,7 +52,7 @@ class UpstreamListen {
   const ListenFilter& wanted() const { return wanted_; }
   // The server won't report this one, and it is no longer wanted.
   void give_up(std::string_view uri);
-  // Whether the server announces it.
+  // Whether one is in effect; and whether the server announces this one's changes in it.
   bool holds() const { return held_.has_value(); }
   bool honours(std::string_view uri) const { return held_ && held_->honoured.uris.contains(uri); }
   // Opens one now, if none is being opened: a caller waits for it.

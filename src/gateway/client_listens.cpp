@@ -11,8 +11,7 @@
 namespace mcpivot {
 namespace {
 
-// A client needs one or two.
-constexpr std::size_t most_uris = 1024;  // of one
+constexpr std::size_t most_uris = 1024;  // of one listen
 constexpr std::size_t most_uris_of_all = 4096;
 
 }  // namespace

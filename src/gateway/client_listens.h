@@ -24,7 +24,7 @@ class ClientListens {
     std::string text;
   };
 
-  // All clients over HTTP that are the same to us have these together.
+  // A client needs one or two; but all clients over HTTP that are the same to us have these together.
   static constexpr std::size_t most_listens = 4096;
   // Returns the first message for the client, or nothing if it already has too many of them.
   std::string open(std::uint32_t exchange, const Message& request);
